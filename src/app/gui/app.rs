@@ -277,7 +277,8 @@ impl App {
             self.chase = CHASE;
         }
         if self.chase > 0 {
-            self.chase = if self.explorer.show(&self.files, &target) { 0 } else { self.chase - 1 };
+            self.chase =
+                if self.explorer.show(&self.files, &self.jobs, &target) { 0 } else { self.chase - 1 };
         }
     }
 

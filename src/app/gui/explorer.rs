@@ -21,7 +21,7 @@ use super::theme::{self, Theme, size, space};
 use super::views::Target;
 use row::Drawn;
 pub(crate) use row::open_as;
-use tree::{Branch, Child, Row};
+use tree::{Branch, Child, Row, Trail};
 
 /// Which row is selected: a file and the child numbers from its root.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,14 +109,18 @@ impl Explorer {
 
     /// Selects the row of a node that is shown in a tab. What is above it and not in memory is unfolded
     /// by the next frames; false until the row is there.
-    pub(crate) fn show(&mut self, files: &Files, target: &Target) -> bool {
+    pub(crate) fn show(&mut self, files: &Files, jobs: &Jobs, target: &Target) -> bool {
         let Some(root) = self.roots.get_mut(&target.file) else { return false };
-        let Some(trail) = root.trail_to(&target.path) else {
-            // A hostile name may have any number of parts.
-            let ends = target.path.match_indices(['.', '/']).take(limits::DEPTH);
-            let parts = ends.map(|(at, _)| target.path[..at].to_owned());
-            self.reopen.entry(target.file).or_default().extend(parts);
-            return false;
+        let trail = match root.trail_to(&target.path, jobs) {
+            Trail::There(trail) => trail,
+            Trail::Waits => return false,
+            Trail::Unknown => {
+                // A hostile name may have any number of parts.
+                let ends = target.path.match_indices(['.', '/']).take(limits::DEPTH);
+                let parts = ends.map(|(at, _)| target.path[..at].to_owned());
+                self.reopen.entry(target.file).or_default().extend(parts);
+                return false;
+            }
         };
         let place = Place { file: target.file, trail };
         if self.selected.as_ref() != Some(&place) {
@@ -253,7 +257,7 @@ impl Explorer {
         let shown = list.ui(ui, "Open files", count, size::ROW, |ui, rect, index| {
             let Some((file, row)) = gathered.iter().find(|(_, row)| row.index == index) else { return };
             let place = Place { file: *file, trail: row.trail.clone() };
-            let drawn = Drawn::of(row, files.get(*file), &mut self.sums);
+            let drawn = Drawn::of(row, files.get(*file), &mut self.sums, jobs);
             let response = drawn.ui(ui, rect, self.selected.as_ref() == Some(&place));
             if let Some(done) = response.did {
                 did = Some((place.clone(), done));
@@ -435,7 +439,7 @@ impl Explorer {
         let mut chosen = None;
         let shown = list.ui(ui, "Found", hits.list.len() as u64, size::ROW, |ui, rect, index| {
             let Some(found) = hits.list.get(index as usize) else { return };
-            let drawn = Drawn::found(found, &mut self.sums);
+            let drawn = Drawn::found(found, &mut self.sums, jobs);
             let response = drawn.ui(ui, rect, self.hit == index);
             if let Some(Did::Select(which)) = response.did {
                 chosen = Some((index, which));

@@ -9,6 +9,7 @@ use gander::data::content::{Content, Kind};
 use gander::data::dtype::DType;
 use gander::data::node::{Children, Node};
 use gander::formats::FORMATS;
+use gander::jobs::{Jobs, Slot};
 
 use super::icons::Icon;
 
@@ -77,8 +78,8 @@ pub(crate) fn short_dtype(dtype: &DType) -> String {
 /// Characters of a scalar's value in a tree row.
 const VALUE: usize = 40;
 
-/// What stands faintly at the right of a tree row.
-pub(crate) fn short(node: &Node, sums: &mut Sums) -> String {
+/// What stands faintly at the right of a tree row; without the size of a large group until a job has summed it up.
+pub(crate) fn short(node: &Node, sums: &mut Sums, jobs: &Jobs) -> String {
     if let Some(problem) = &node.problem
         && node.content.is_none()
     {
@@ -105,16 +106,17 @@ pub(crate) fn short(node: &Node, sums: &mut Sums) -> String {
         }
         Some(Content::Text(text)) => text.source().known_len().map_or(String::new(), display::bytes),
         Some(Content::Bytes(source)) => source.known_len().map_or(String::new(), display::bytes),
-        None => group(node, sums),
+        None => group(node, sums, jobs),
     }
 }
 
-fn group(node: &Node, sums: &mut Sums) -> String {
+fn group(node: &Node, sums: &mut Sums, jobs: &Jobs) -> String {
     match &node.children {
         Children::None => node.span.as_ref().map_or(String::new(), |s| display::bytes(s.end - s.start)),
-        Children::Listed(list) => match sums.bytes(list) {
-            0 => display::count(list.len() as u64),
-            bytes => display::bytes(bytes),
+        Children::Listed(list) => match sums.bytes_soon(list, jobs) {
+            None => String::new(),
+            Some(0) => display::count(list.len() as u64),
+            Some(bytes) => display::bytes(bytes),
         },
         Children::Lazy(list) => match list.count() {
             Some(count) => display::count(count),
@@ -150,15 +152,50 @@ pub(crate) fn bytes(node: &Node) -> u64 {
 
 type Listed = Arc<Vec<Arc<Node>>>;
 
+/// Groups of at most so many nodes, with those below, are summed up at once; others by a job.
+const SOON: usize = 2_000;
+
 /// Summed bytes of groups, worked out once each.
 #[derive(Default)]
-pub(crate) struct Sums(HashMap<usize, (Listed, u64)>);
+pub(crate) struct Sums {
+    known: HashMap<usize, (Listed, u64)>,
+    /// Those that jobs sum up. The lists are kept, so that no other one gets the address of one.
+    coming: HashMap<usize, (Listed, Slot<(), u64>)>,
+}
+
+/// Whether no more than `left` nodes lie below a list; counts them off.
+fn few(list: &Listed, left: &mut usize) -> bool {
+    let Some(rest) = left.checked_sub(list.len()) else { return false };
+    *left = rest;
+    list.iter().all(|node| match &node.children {
+        Children::Listed(below) if node.kind() == Kind::Group => few(below, left),
+        _ => true,
+    })
+}
 
 impl Sums {
+    /// The same for a frame: where that is much a job does it, and until then there is nothing.
+    pub(crate) fn bytes_soon(&mut self, list: &Listed, jobs: &Jobs) -> Option<u64> {
+        let key = Arc::as_ptr(list) as usize;
+        if let Some((_, sum)) = self.known.get(&key) {
+            return Some(*sum);
+        }
+        if !self.coming.contains_key(&key) && few(list, &mut { SOON }) {
+            return Some(self.bytes(list));
+        }
+        let (_, slot) = self.coming.entry(key).or_insert_with(|| (list.clone(), Slot::default()));
+        let source = list.clone();
+        let shown = slot.get(jobs, &(), "", move |_| Ok(Sums::default().bytes(&source)));
+        let sum = *shown.ready()?;
+        self.coming.remove(&key);
+        self.known.insert(key, (list.clone(), sum));
+        Some(sum)
+    }
+
     /// The bytes of all that is listed below, as far as it is known without reading.
     pub(crate) fn bytes(&mut self, list: &Listed) -> u64 {
         let key = Arc::as_ptr(list) as usize;
-        if let Some((_, sum)) = self.0.get(&key) {
+        if let Some((_, sum)) = self.known.get(&key) {
             return *sum;
         }
         // The nodes are in memory; a group of groups takes its sums from below.
@@ -171,12 +208,41 @@ impl Sums {
             sum = sum.saturating_add(below);
         }
         // The list is kept, so that no other one gets its address.
-        self.0.insert(key, (list.clone(), sum));
+        self.known.insert(key, (list.clone(), sum));
         sum
     }
 
     /// Forgets all, when a file was closed.
     pub(crate) fn clear(&mut self) {
-        self.0.clear();
+        self.known.clear();
+        self.coming.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_of_many_is_summed_up_by_a_job() {
+        let leaf = |n: usize| Node::new(n.to_string(), "tensor").span(0..10);
+        let group = |count: usize| {
+            Node::new("g", "group")
+                .listed(vec![Node::new("h", "group").listed((0..count).map(leaf).collect())])
+        };
+        let (mut sums, jobs) = (Sums::default(), Jobs::new(|| {}));
+        let Children::Listed(small) = group(100).children else { panic!("no list") };
+        assert_eq!(sums.bytes_soon(&small, &jobs), Some(1000));
+        let Children::Listed(large) = group(100_000).children else { panic!("no list") };
+        assert_eq!(sums.bytes_soon(&large, &jobs), None, "nothing is summed up in the frame");
+        let started = std::time::Instant::now();
+        let sum = loop {
+            assert!(started.elapsed().as_secs() < 60);
+            match sums.bytes_soon(&large, &jobs) {
+                Some(sum) => break sum,
+                None => std::thread::sleep(std::time::Duration::from_millis(2)),
+            }
+        };
+        assert_eq!((sum, sums.coming.len()), (1_000_000, 0));
     }
 }

@@ -9,7 +9,9 @@ use egui::{
     WidgetInfo, pos2, vec2,
 };
 use gander::bytes::display;
-use gander::data::content::Content;
+use gander::bytes::error::Result;
+use gander::bytes::task::Task;
+use gander::data::content::{Content, Table};
 use gander::jobs::{Jobs, Slot};
 
 use super::commands::{Action, COMMANDS, Cmd, Command, Label, Menu, Where};
@@ -38,11 +40,14 @@ pub(crate) struct Palette {
     sums: Sums,
     /// What was asked for when `lines` were made.
     made: Option<(String, usize, usize)>,
-    lines: Vec<Line>,
+    lines: Arc<Vec<Line>>,
+    /// The columns that fit, by the words and the table.
+    columns: Slot<(String, usize), Vec<Line>>,
     searching: bool,
 }
 
 /// One line of the list.
+#[derive(Clone)]
 struct Line {
     icon: Icon,
     name: String,
@@ -79,6 +84,7 @@ impl Palette {
         self.place_cursor = true;
         self.chosen = 0;
         self.made = None;
+        self.columns.clear();
         self.list.scroll_to(0);
     }
 
@@ -186,29 +192,51 @@ impl Palette {
             self.searching = !shown.fresh;
             hits = shown.value;
         }
+        let of_columns =
+            text.strip_prefix('@').or(Some(text.as_str()).filter(|text| !special && !text.is_empty()));
+        let columns = of_columns.and_then(|words| self.columns(jobs, words.trim(), tabs.target()));
+        let address = |lines: &Arc<Vec<Line>>| Arc::as_ptr(lines) as usize;
         let stamp = hits.as_ref().map_or(0, |hits| Arc::as_ptr(hits) as usize);
+        let stamp = stamp.wrapping_add(columns.as_ref().map_or(0, address));
         let made = Some((text.clone(), state, stamp));
         if self.made == made {
             return;
         }
         self.lines = if let Some(rest) = text.strip_prefix('>') {
-            commands(ui.ctx(), rest.trim(), tabs)
-        } else if let Some(rest) = text.strip_prefix('@') {
-            columns(rest.trim(), tabs.target())
+            Arc::new(commands(ui.ctx(), rest.trim(), tabs))
+        } else if text.starts_with('@') {
+            columns.unwrap_or_default()
         } else if let Some(rest) = text.strip_prefix(':') {
-            go_to(rest.trim(), tabs.target())
+            Arc::new(go_to(rest.trim(), tabs.target()))
         } else {
-            self.anything(ui, &text, hits.as_deref(), files, tabs, recent)
+            let columns = columns.unwrap_or_default();
+            Arc::new(self.anything(ui, jobs, &text, hits.as_deref(), &columns, files, tabs, recent))
         };
         self.made = made;
         self.chosen = self.chosen.min((self.lines.len() as u64).saturating_sub(1));
     }
 
+    /// The columns of what is shown that fit, as far as they are there: of many a job makes the lines.
+    fn columns(&mut self, jobs: &Jobs, words: &str, target: Option<&Target>) -> Option<Arc<Vec<Line>>> {
+        let Some(Content::Table(table)) = target.and_then(|target| target.node.content.as_ref()) else {
+            return None;
+        };
+        let key = (words.to_lowercase(), Arc::as_ptr(table).cast::<()>() as usize);
+        let (source, wanted) = (table.clone(), key.0.clone());
+        let shown = self.columns.get(jobs, &key, "", move |task| columns(task, &wanted, &*source));
+        self.searching |= shown.runs();
+        // Those of the words before stay until then.
+        shown.value
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "everything that can be gone to")]
     fn anything(
         &mut self,
         ui: &Ui,
+        jobs: &Jobs,
         text: &str,
         hits: Option<&Hits>,
+        columns: &[Line],
         files: &Files,
         tabs: &Tabs,
         recent: &[Recent],
@@ -219,7 +247,7 @@ impl Palette {
             if let Some(score) = score(&wanted, &file.name()) {
                 let behind = file.path.parent().map_or_else(String::new, |path| path.display().to_string());
                 let facts =
-                    file.document().map_or_else(String::new, |d| facts::short(&d.root, &mut self.sums));
+                    file.document().map_or_else(String::new, |d| facts::short(&d.root, &mut self.sums, jobs));
                 let pick = Pick::File(file.id);
                 let score = score + 80;
                 let icon = file.document().map_or(Icon::File, |document| facts::icon(&document.root));
@@ -238,13 +266,13 @@ impl Palette {
                 icon: facts::icon(&found.node),
                 name: found.path.clone(),
                 behind: found.document.source.name().to_owned(),
-                right: facts::short(&found.node, &mut self.sums),
+                right: facts::short(&found.node, &mut self.sums, jobs),
                 pick: Pick::Show(target),
                 score,
             });
         }
         if !wanted.is_empty() {
-            lines.extend(columns(&wanted, tabs.target()).into_iter().take(50));
+            lines.extend(columns.iter().take(50).cloned());
             let few = commands(ui.ctx(), &wanted, tabs).into_iter().filter(|line| line.score > 100);
             lines.extend(few.map(|line| Line { score: line.score - 60, ..line }));
         }
@@ -370,31 +398,25 @@ fn commands(ctx: &Context, wanted: &str, tabs: &Tabs) -> Vec<Line> {
     lines
 }
 
-fn columns(wanted: &str, target: Option<&Target>) -> Vec<Line> {
-    let Some(Content::Table(table)) = target.and_then(|target| target.node.content.as_ref()) else {
-        return Vec::new();
-    };
-    let wanted = wanted.to_lowercase();
-    let schema = table.schema();
-    let mut lines: Vec<Line> = schema
-        .fields()
-        .iter()
-        .enumerate()
-        .filter_map(|(index, field)| {
-            Some(Line {
-                icon: Icon::Columns,
-                name: field.name().clone(),
-                behind: format!("column {index}"),
-                right: display::arrow_type(table.column_type(index)),
-                pick: Pick::Column(index),
-                score: score(&wanted, field.name())?,
-            })
-        })
-        .collect();
+/// The columns of a table whose names fit, the best first.
+fn columns(task: &Task, wanted: &str, table: &dyn Table) -> Result<Vec<Line>> {
+    let mut lines = Vec::new();
+    for (index, field) in table.schema().fields().iter().enumerate() {
+        task.check()?;
+        let Some(score) = score(wanted, field.name()) else { continue };
+        lines.push(Line {
+            icon: Icon::Columns,
+            name: field.name().clone(),
+            behind: format!("column {index}"),
+            right: display::short_arrow_type(table.column_type(index), 60),
+            pick: Pick::Column(index),
+            score,
+        });
+    }
     if !wanted.is_empty() {
         lines.sort_by_key(|line| std::cmp::Reverse(line.score));
     }
-    lines
+    Ok(lines)
 }
 
 fn go_to(text: &str, target: Option<&Target>) -> Vec<Line> {

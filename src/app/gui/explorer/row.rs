@@ -3,6 +3,7 @@
 use egui::{Color32, FontId, Rect, Response, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 use gander::data::content::Kind;
 use gander::formats::FORMATS;
+use gander::jobs::Jobs;
 
 use super::tree::{Child, Row};
 use super::{About, Did};
@@ -14,6 +15,18 @@ use crate::gui::search::Found;
 use crate::gui::target::{Exported, QueryStart, Target};
 use crate::gui::theme::{self, Theme, size, space};
 use crate::gui::watch::Change;
+
+/// Characters of a name that are laid out, and of a path in a tool tip: either may be of any length.
+const NAME: usize = 300;
+const TIP: usize = 2_000;
+
+/// The beginning of a text, with a sign where it goes on.
+fn beginning(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
 
 /// What a row shows.
 pub(super) struct Drawn {
@@ -41,7 +54,7 @@ pub(super) struct RowResponse {
 
 impl Drawn {
     /// A row of the tree.
-    pub(super) fn of(row: &Row, file: Option<&File>, sums: &mut Sums) -> Self {
+    pub(super) fn of(row: &Row, file: Option<&File>, sums: &mut Sums, jobs: &Jobs) -> Self {
         let depth = row.trail.len();
         let root = file.filter(|_| depth == 0);
         let mut drawn = Drawn {
@@ -58,7 +71,7 @@ impl Drawn {
             warn: false,
         };
         match &row.child {
-            Child::Node(node) => drawn.take_node(node, row, root, sums),
+            Child::Node(node) => drawn.take_node(node, row, root, sums, jobs),
             Child::Pending => {
                 drawn.pending = true;
                 if root.is_none() {
@@ -84,12 +97,14 @@ impl Drawn {
         row: &Row,
         root: Option<&File>,
         sums: &mut Sums,
+        jobs: &Jobs,
     ) {
         if root.is_none() {
-            self.name = if node.name.is_empty() { "(no name)".to_owned() } else { node.name.clone() };
-            self.tip = row.path.clone();
+            self.name =
+                if node.name.is_empty() { "(no name)".to_owned() } else { beginning(&node.name, NAME) };
+            self.tip = beginning(&row.path, TIP);
         }
-        self.facts = facts::short(node, sums);
+        self.facts = facts::short(node, sums, jobs);
         self.caret = node.has_children().then_some(row.open);
         let source = root.and_then(File::document).map(|document| &document.source);
         if let Some(source) = source.filter(|_| node.content.is_none() && node.problem.is_none()) {
@@ -125,20 +140,20 @@ impl Drawn {
     }
 
     /// A row of what the filter found.
-    pub(super) fn found(found: &Found, sums: &mut Sums) -> Self {
+    pub(super) fn found(found: &Found, sums: &mut Sums, jobs: &Jobs) -> Self {
         let node = &found.node;
         let above = found.path.strip_suffix(node.name.as_str()).unwrap_or("");
         let above = above.trim_end_matches(['.', '/']);
         Drawn {
             key: egui::IdSalt::new((found.file, &found.path)),
             depth: 0,
-            name: node.name.clone(),
-            behind: above.to_owned(),
-            facts: facts::short(node, sums),
+            name: beginning(&node.name, NAME),
+            behind: beginning(above, NAME),
+            facts: facts::short(node, sums, jobs),
             icon: Some(facts::icon(node)),
             caret: None,
             problem: node.problem_now().map(|problem| problem.to_string()),
-            tip: found.path.clone(),
+            tip: beginning(&found.path, TIP),
             pending: false,
             warn: false,
         }

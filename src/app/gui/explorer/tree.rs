@@ -17,6 +17,33 @@ const PAGE: u64 = 200;
 const PEEKS: usize = 4;
 const PEEKED: usize = 2_000;
 
+/// Of more children a job looks for the one that a path leads to.
+const LOOKED: usize = 5_000;
+
+/// The way to a path.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Trail {
+    /// The child numbers that lead there.
+    There(Vec<u64>),
+    /// A job looks for it.
+    Waits,
+    /// It is not in memory.
+    Unknown,
+}
+
+impl Trail {
+    /// The same from above the child with this number.
+    fn below(self, child: u64) -> Self {
+        match self {
+            Trail::There(mut trail) => {
+                trail.insert(0, child);
+                Trail::There(trail)
+            }
+            other => other,
+        }
+    }
+}
+
 /// A node that was opened or looked into.
 pub(super) struct Branch {
     /// The node; what it really is once it was looked into.
@@ -34,6 +61,8 @@ pub(super) struct Branch {
     seen: u64,
     /// The counting of the others, once the first page was full.
     measured: Slot<(), ()>,
+    /// The children on the way to a path that was asked for.
+    ways: Slot<String, Vec<usize>>,
     kids: BTreeMap<u64, Branch>,
     /// Children that are being looked into without having been asked for.
     peeking: Vec<u64>,
@@ -108,6 +137,7 @@ impl Branch {
             end: None,
             seen: 0,
             measured: Slot::default(),
+            ways: Slot::default(),
             kids: BTreeMap::new(),
             peeking: Vec::new(),
             peeked: 0,
@@ -329,42 +359,71 @@ impl Branch {
     }
 
     /// The trail to a path along what is in memory, opening on the way.
-    pub(super) fn trail_to(&mut self, path: &str) -> Option<Vec<u64>> {
+    pub(super) fn trail_to(&mut self, path: &str, jobs: &Jobs) -> Trail {
         if self.path == path {
-            return Some(Vec::new());
+            return Trail::There(Vec::new());
         }
         let Children::Listed(list) = &self.node.children else {
-            return self.trail_in_kids(path);
+            return self.trail_in_kids(path, jobs);
         };
         let list = list.clone();
-        for (index, node) in list.iter().enumerate() {
+        let Some(ways) = self.ways(&list, path, jobs) else { return Trail::Waits };
+        for index in ways {
+            let Some(node) = list.get(index) else { continue };
             let below = self.node.child_path(&self.path, node);
-            let deeper = path.strip_prefix(&below);
-            if deeper == Some("") {
+            if path == below {
                 self.open = true;
-                return Some(vec![index as u64]);
+                return Trail::There(vec![index as u64]);
             }
-            if deeper.is_some_and(|rest| rest.starts_with(node.separator) && node.has_children()) {
-                let kid = self.kids.entry(index as u64).or_insert_with(|| Branch::new(node.clone(), below));
-                if let Some(mut trail) = kid.trail_to(path) {
+            let kid = self.kids.entry(index as u64).or_insert_with(|| Branch::new(node.clone(), below));
+            match kid.trail_to(path, jobs).below(index as u64) {
+                Trail::Unknown => {}
+                Trail::Waits => return Trail::Waits,
+                found => {
                     self.open = true;
-                    trail.insert(0, index as u64);
-                    return Some(trail);
+                    return found;
                 }
             }
         }
-        None
+        Trail::Unknown
     }
 
-    fn trail_in_kids(&mut self, path: &str) -> Option<Vec<u64>> {
+    /// The children that lie on the way to a path. Of many a job looks for them; `None` until it is done.
+    fn ways(&self, list: &Arc<Vec<Arc<Node>>>, path: &str, jobs: &Jobs) -> Option<Vec<usize>> {
+        let Some(rest) =
+            path.strip_prefix(&self.path).and_then(|rest| rest.strip_prefix(self.node.separator))
+        else {
+            return Some(Vec::new());
+        };
+        if list.len() <= LOOKED {
+            return Some(ways(list, rest));
+        }
+        let (list, rest) = (list.clone(), rest.to_owned());
+        let shown = self.ways.get(jobs, &path.to_owned(), "", move |_| Ok(ways(&list, &rest)));
+        // What fails is not there.
+        shown.answer().map(|ways| ways.map_or(Vec::new(), |ways| ways.as_ref().clone()))
+    }
+
+    fn trail_in_kids(&mut self, path: &str, jobs: &Jobs) -> Trail {
         for (index, kid) in &mut self.kids {
-            if let Some(mut trail) = kid.trail_to(path) {
-                trail.insert(0, *index);
-                return Some(trail);
+            match kid.trail_to(path, jobs).below(*index) {
+                Trail::Unknown => {}
+                found => return found,
             }
         }
-        None
+        Trail::Unknown
     }
+}
+
+/// The children whose name is, or may begin, the rest of a path.
+fn ways(list: &[Arc<Node>], rest: &str) -> Vec<usize> {
+    let leads = |node: &Arc<Node>| {
+        let deeper = rest.strip_prefix(node.name.as_str());
+        deeper.is_some_and(|deeper| {
+            deeper.is_empty() || (deeper.starts_with(node.separator) && node.has_children())
+        })
+    };
+    list.iter().enumerate().filter(|(_, node)| leads(node)).map(|(index, _)| index).collect()
 }
 
 #[cfg(test)]
@@ -403,9 +462,27 @@ mod tests {
 
     #[test]
     fn a_path_is_found_and_opened() {
-        let mut branch = tree();
-        assert_eq!(branch.trail_to("a.y"), Some(vec![1, 1]));
+        let (mut branch, jobs) = (tree(), Jobs::new(|| {}));
+        assert_eq!(branch.trail_to("a.y", &jobs), Trail::There(vec![1, 1]));
         assert_eq!(branch.row_of(&[1, 1]), Some(4), "what is above it was opened on the way");
-        assert_eq!(branch.trail_to("a.z"), None);
+        assert_eq!(branch.trail_to("a.z", &jobs), Trail::Unknown);
+    }
+
+    #[test]
+    fn among_a_million_children_a_job_finds_the_path() {
+        let leaf = |n: u32| Node::new(format!("t{n}"), "tensor");
+        let root = Node::new("f", "file").separator("").listed((0..1_000_000).map(leaf).collect());
+        let (mut branch, jobs) = (Branch::new(Arc::new(root), String::new()), Jobs::new(|| {}));
+        branch.open = true;
+        assert_eq!(branch.trail_to("t999999", &jobs), Trail::Waits, "nothing is searched in the frame");
+        let started = std::time::Instant::now();
+        while branch.trail_to("t999999", &jobs) == Trail::Waits {
+            assert!(started.elapsed().as_secs() < 60);
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        assert_eq!(branch.trail_to("t999999", &jobs), Trail::There(vec![999_999]));
+        assert_eq!(branch.rows(), 1_000_001);
+        let last: Vec<String> = shown(&mut branch, 999_990..1_000_001).into_iter().map(|row| row.1).collect();
+        assert_eq!((last.len(), last[10].as_str()), (11, "t999999"));
     }
 }

@@ -9,8 +9,11 @@ use std::sync::Arc;
 
 use egui::{RichText, Ui};
 use gander::bytes::display;
+use gander::bytes::error::Result;
+use gander::bytes::task::Task;
 use gander::convert::copy::{CopyFormat, CopyRequest, CopyValue, CopyWriter, ValueKind};
-use gander::jobs::Slot;
+use gander::data::content::Content;
+use gander::jobs::{Jobs, Slot};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -37,8 +40,11 @@ pub(super) enum Scope {
     All,
 }
 
-/// How many rows, the sorted column and whether downwards, the filter.
+/// Which list, the sorted column and whether downwards, the filter.
 type Made = (usize, Option<(usize, bool)>, String);
+
+/// Lists of at most so many rows are arranged at once, longer ones by a job.
+const SOON: usize = 5_000;
 
 /// What is in the list, and how it is looked at.
 #[derive(Default)]
@@ -46,18 +52,32 @@ struct Group {
     scope: Scope,
     /// Whether there are levels to choose between, and which of both is shown, once that is known.
     levels: Option<bool>,
-    /// What can be had at once of a scope, or all of it.
-    listed: Slot<(Scope, bool), Listed>,
+    /// What can be had at once of a scope, or all of it, and of children that are made for it how many.
+    listed: Slot<(Scope, bool, usize), Listed>,
     /// The scope of which all is wanted, since what could be had at once is a part.
     whole: Option<Scope>,
+    /// All rows were asked for, whatever memory they take.
+    every: bool,
+    /// How many are shown of more.
+    cut: Option<usize>,
     sort: Option<(usize, bool)>,
     find: String,
     focus_find: bool,
-    columns: Vec<Column>,
-    /// What `order` was made of.
-    made: Option<Made>,
-    order: Vec<u32>,
+    arranging: Slot<Made, Arranged>,
+    /// The rows that are shown.
+    arranged: Option<Arc<Arranged>>,
     grid: Grid,
+}
+
+/// The rows that fit the words, in the order asked for.
+struct Arranged {
+    made: Made,
+    listed: Arc<Listed>,
+    columns: Vec<Column>,
+    order: Vec<u32>,
+    /// Their elements and bytes together.
+    elements: u64,
+    bytes: u64,
 }
 
 /// The columns of the list.
@@ -77,16 +97,16 @@ enum Column {
 fn columns_of(listed: &Listed) -> Vec<Column> {
     let any = |has: fn(&Entry) -> bool| listed.entries.iter().any(has);
     let mut columns = vec![Column::Name, Column::Kind];
-    if any(|entry| entry.value.is_some()) {
+    if any(|entry| entry.node.value.is_some()) {
         columns.push(Column::Value);
     }
-    if any(|entry| entry.dtype.is_some()) {
+    if any(|entry| matches!(entry.node.content, Some(Content::Array(_)))) {
         columns.push(Column::Type);
     }
-    if any(|entry| entry.shape.is_some()) {
+    if any(|entry| entry.shape().is_some()) {
         columns.push(Column::Shape);
     }
-    if any(|entry| entry.elements.is_some()) {
+    if any(|entry| entry.elements().is_some()) {
         columns.push(Column::Elements);
     }
     if listed.bytes > 0 {
@@ -110,64 +130,93 @@ impl Column {
     }
 }
 
-impl Group {
-    /// The rows that fit the words, in the order asked for.
-    fn arrange(&mut self, listed: &Arc<Listed>) {
-        let made = Some((Arc::as_ptr(listed) as usize, self.sort, self.find.clone()));
-        if self.made == made {
-            return;
-        }
-        self.made = made;
-        self.columns = columns_of(listed);
-        let wanted = self.find.to_lowercase();
+impl Arranged {
+    /// Filters and sorts; `task` is that of the job, which a short list does without.
+    fn new(task: Option<&Task>, listed: Arc<Listed>, made: Made) -> Result<Self> {
+        let check = || task.map_or(Ok(()), Task::check);
+        let columns = columns_of(&listed);
+        let wanted = made.2.to_lowercase();
         let rows = 0..u32::try_from(listed.entries.len()).unwrap_or(u32::MAX);
         let fits = |row: &u32| {
-            let entry = &listed.entries[*row as usize];
-            wanted.is_empty() || entry.name.to_lowercase().contains(&wanted)
+            wanted.is_empty() || listed.entries[*row as usize].name().to_lowercase().contains(&wanted)
         };
-        self.order = rows.filter(fits).collect();
-        let Some((column, descending)) = self.sort else { return };
-        let entry = |row: &u32| &listed.entries[*row as usize];
-        match self.columns.get(column) {
-            Some(Column::Name) => {
-                self.order.sort_by(|a, b| display::natural_order(&entry(a).name, &entry(b).name))
+        let mut order: Vec<u32> = rows.filter(fits).collect();
+        check()?;
+        if let Some((column, descending)) = made.1 {
+            if let Some(column) = columns.get(column) {
+                sort(&listed, &mut order, *column);
             }
-            Some(Column::Kind) => self.order.sort_by(|a, b| entry(a).kind.cmp(&entry(b).kind)),
-            Some(Column::Value) => self.order.sort_by(|a, b| {
-                let value = |row| entry(row).value.as_deref().unwrap_or_default();
-                display::natural_order(value(a), value(b))
-            }),
-            Some(Column::Type) => self.order.sort_by(|a, b| entry(a).dtype.cmp(&entry(b).dtype)),
-            Some(Column::Shape) => self.order.sort_by(|a, b| entry(a).shape.cmp(&entry(b).shape)),
-            Some(Column::Elements) => self.order.sort_by_key(|row| entry(row).elements),
-            Some(Column::Bytes | Column::Share) => self.order.sort_by_key(|row| entry(row).bytes),
-            None => {}
+            if descending {
+                order.reverse();
+            }
         }
-        if descending {
-            self.order.reverse();
+        check()?;
+        let sum = |of: fn(&Entry) -> u64| -> u64 {
+            let rows = order.iter().filter_map(|row| listed.entries.get(*row as usize));
+            rows.map(of).fold(0, u64::saturating_add)
+        };
+        let (elements, bytes) =
+            (sum(|entry| entry.elements().unwrap_or(0)), sum(|entry| entry.bytes.unwrap_or(0)));
+        Ok(Arranged { made, listed, columns, order, elements, bytes })
+    }
+}
+
+/// Sorts rows by a column.
+fn sort(listed: &Listed, order: &mut [u32], column: Column) {
+    let entry = |row: u32| &listed.entries[row as usize];
+    match column {
+        // They are listed in this order.
+        Column::Name => order.sort_unstable(),
+        Column::Kind => order.sort_by_key(|row| entry(*row).kind()),
+        Column::Value => {
+            let empty = String::new();
+            let value = |row: &u32| entry(*row).node.value.as_ref().unwrap_or(&empty).clone();
+            let mut values: Vec<(String, u32)> = order.iter().map(|row| (value(row), *row)).collect();
+            values.sort_by(|a, b| display::natural_order(&a.0, &b.0));
+            order.iter_mut().zip(values).for_each(|(row, (_, sorted))| *row = sorted);
         }
+        Column::Type => order.sort_by_cached_key(|row| entry(*row).dtype()),
+        Column::Shape => order.sort_by_cached_key(|row| entry(*row).shape()),
+        Column::Elements => order.sort_by_cached_key(|row| entry(*row).elements()),
+        Column::Bytes | Column::Share => order.sort_by_key(|row| entry(*row).bytes),
+    }
+}
+
+impl Group {
+    /// Arranges a list as it is asked for; what was arranged before stays until that is done.
+    fn arrange(&mut self, jobs: &Jobs, listed: &Arc<Listed>) -> Option<Arc<Arranged>> {
+        let made = (Arc::as_ptr(listed) as usize, self.sort, self.find.clone());
+        if self.arranged.as_ref().is_none_or(|known| known.made != made) {
+            let now = match listed.entries.len() <= SOON {
+                true => Arranged::new(None, listed.clone(), made).ok().map(Arc::new),
+                false => {
+                    let (source, key) = (listed.clone(), made.clone());
+                    let shown = self.arranging.get(jobs, &key, "sorting the list", move |task| {
+                        Arranged::new(Some(task), source, made)
+                    });
+                    shown.ready()
+                }
+            };
+            self.arranged = now.or(self.arranged.take());
+        }
+        self.arranged.clone()
     }
 
     fn open(listed: &Listed, row: u32, which: Where, cx: &mut ViewCx<'_>) {
         let (Some(entry), Some(target)) = (listed.entries.get(row as usize), cx.target) else { return };
         let Target { file, document, .. } = target.clone();
-        let target = Target { file, document, path: entry.path.clone(), node: entry.node.clone() };
+        let target = Target { file, document, path: entry.path(), node: entry.node.clone() };
         cx.actions.push(Action::Show(target, which));
     }
 
-    fn sums(&self, listed: &Listed) -> String {
-        let mut words = vec![display::plural(self.order.len() as u64, "item")];
-        let sum = |of: fn(&Entry) -> u64| -> u64 {
-            let rows = self.order.iter().filter_map(|row| listed.entries.get(*row as usize));
-            rows.map(of).fold(0, u64::saturating_add)
-        };
-        let (elements, bytes) =
-            (sum(|entry| entry.elements.unwrap_or(0)), sum(|entry| entry.bytes.unwrap_or(0)));
-        if elements > 0 {
-            words.push(format!("{} elements", display::short_count(elements)));
+    fn sums(arranged: &Arranged) -> String {
+        let listed = &arranged.listed;
+        let mut words = vec![display::plural(arranged.order.len() as u64, "item")];
+        if arranged.elements > 0 {
+            words.push(format!("{} elements", display::short_count(arranged.elements)));
         }
-        if bytes > 0 && !listed.partly {
-            words.push(display::bytes(bytes));
+        if arranged.bytes > 0 && !listed.partly {
+            words.push(display::bytes(arranged.bytes));
         }
         if listed.partly {
             words.push("more are being listed".to_owned());
@@ -189,6 +238,15 @@ impl View for Group {
             }
             ui.add_space(space::S1);
         }
+        if let Some(cut) = self.cut {
+            let words = format!("First {}", display::count(cut as u64));
+            ui.label(RichText::new(words).color(Theme::of(ui).warn));
+            let hint = "There are more; they take memory and a while";
+            if theme::button(ui, "List all").on_hover_text(hint).clicked() {
+                (self.every, self.cut) = (true, None);
+            }
+            ui.add_space(space::S1);
+        }
         let width = (ui.available_width() - 16.0).clamp(40.0, 220.0);
         let edit = egui::TextEdit::singleline(&mut self.find).hint_text("Names with…").desired_width(width);
         let edit = ui.add(edit.margin(egui::Margin::symmetric(8, 4)));
@@ -205,9 +263,13 @@ impl View for Group {
         let Some(target) = cx.target else { return };
         let (node, path, scope) = (target.node.clone(), target.path.clone(), self.scope);
         let title = format!("listing {}", cx.title());
-        let key = (scope, self.whole == Some(scope));
+        let key = (
+            scope,
+            self.whole == Some(scope) || self.every,
+            if self.every { usize::MAX } else { list::MOST },
+        );
         let shown = self.listed.get(cx.jobs, &key, &title, move |task| match key.1 {
-            true => list::of(task, &node, &path, scope),
+            true => list::of(task, &node, &path, scope, key.2),
             false => list::soon(task, &node, &path, scope),
         });
         if !key.1 && shown.fresh && shown.value.as_ref().is_some_and(|listed| listed.partly) {
@@ -223,15 +285,21 @@ impl View for Group {
             );
             return;
         }
-        let Some(listed) = shown.value.filter(|listed| shown.fresh || listed.partly) else {
+        let more = |listed: &Listed| listed.partly || (self.every && listed.cut);
+        let Some(listed) = shown.value.filter(|listed| shown.fresh || more(listed)) else {
             theme::pending(ui, ui.scope_id().with("listing"), "Listing…");
             return;
         };
         self.levels = listed.levels.then_some(listed.all);
-        self.arrange(&listed);
-        cx.status.facts = self.sums(&listed);
+        let Some(arranged) = self.arrange(cx.jobs, &listed) else {
+            theme::pending(ui, ui.scope_id().with("arranging"), "Listing…");
+            return;
+        };
+        let listed = &arranged.listed;
+        self.cut = (listed.cut && !self.every).then_some(listed.entries.len());
+        cx.status.facts = Self::sums(&arranged);
         self.grid.name = cx.title().to_owned();
-        let mut model = Rows { listed: &listed, order: &self.order, columns: &self.columns, sort: self.sort };
+        let mut model = Rows { listed, order: &arranged.order, columns: &arranged.columns, sort: self.sort };
         let response = self.grid.ui(ui, &mut model);
         if let Some(click) = response.header_clicked {
             self.sort = match self.sort {
@@ -247,12 +315,12 @@ impl View for Group {
         if let Some(at) = hovered
             && let Some(entry) = model.entry(at.row)
         {
-            cx.status.under.clone_from(&entry.path);
+            cx.status.under = entry.path();
         }
         if let Some(at) = response.activated
-            && let Some(row) = self.order.get(at.row as usize)
+            && let Some(row) = arranged.order.get(at.row as usize)
         {
-            Self::open(&listed, *row, Where::Kept, cx);
+            Self::open(listed, *row, Where::Kept, cx);
         }
     }
 
@@ -321,12 +389,12 @@ impl Rows<'_> {
 
     fn text(&self, entry: &Entry, column: usize) -> Option<String> {
         match self.columns.get(column)? {
-            Column::Name => Some(entry.name.clone()),
-            Column::Kind => Some(entry.kind.clone()),
-            Column::Value => entry.value.clone(),
-            Column::Type => entry.dtype.clone(),
-            Column::Shape => entry.shape.as_ref().map(|shape| display::shape(shape)),
-            Column::Elements => entry.elements.map(display::count),
+            Column::Name => Some(entry.name().into_owned()),
+            Column::Kind => Some(entry.kind().to_owned()),
+            Column::Value => entry.value(),
+            Column::Type => entry.dtype(),
+            Column::Shape => entry.shape().map(|shape| display::shape(&shape)),
+            Column::Elements => entry.elements().map(display::count),
             Column::Bytes => entry.bytes.map(display::bytes),
             Column::Share => {
                 let bytes = entry.bytes.filter(|_| self.listed.bytes > 0)?;
@@ -342,10 +410,10 @@ impl Rows<'_> {
             |number: Option<u64>| CopyValue::new(ValueKind::Number, number.map(|number| number.to_string()));
         match self.columns.get(column) {
             _ if as_shown => shown(),
-            Some(Column::Elements) => number(entry.elements),
+            Some(Column::Elements) => number(entry.elements()),
             Some(Column::Bytes) => number(entry.bytes),
             Some(Column::Shape) => {
-                CopyValue::new(ValueKind::Nested, entry.shape.as_ref().map(|shape| format!("{shape:?}")))
+                CopyValue::new(ValueKind::Nested, entry.shape().map(|shape| format!("{shape:?}")))
             }
             _ => shown(),
         }
@@ -400,8 +468,10 @@ impl GridModel for Rows<'_> {
 
     fn cell(&self, row: u64, column: usize) -> Cell<'_> {
         let Some(entry) = self.entry(row) else { return Cell::pending() };
-        if let (Some(problem), Some(Column::Kind)) = (&entry.problem, self.columns.get(column)) {
-            return Cell::failed(problem.clone());
+        if self.columns.get(column) == Some(&Column::Kind)
+            && let Some(problem) = entry.problem()
+        {
+            return Cell::failed(problem);
         }
         let number =
             matches!(self.columns.get(column), Some(Column::Elements | Column::Bytes | Column::Share));
@@ -429,7 +499,7 @@ impl GridModel for Rows<'_> {
     fn cell_menu(&mut self, ui: &mut Ui, row: u64, _column: usize) {
         if let Some(entry) = self.entry(row) {
             let theme = Theme::of(ui);
-            ui.label(RichText::new(&entry.path).font(theme::mono_small_font()).color(theme.dim));
+            ui.label(RichText::new(entry.path()).font(theme::mono_small_font()).color(theme.dim));
             ui.separator();
         }
     }
@@ -437,24 +507,22 @@ impl GridModel for Rows<'_> {
 
 #[cfg(test)]
 mod tests {
+    use gander::bytes::source::Source;
+    use gander::data::content::array::Plain;
+    use gander::data::dtype::DType;
     use gander::data::node::Node;
 
+    use egui_kittest::Harness;
+    use egui_kittest::kittest::Queryable as _;
+
+    use super::super::bench::{Bench, bench_of, settle};
     use super::*;
 
     #[test]
     fn a_copy_is_in_the_form_that_was_asked_for() {
-        let entry = Entry {
-            name: "a|b".to_owned(),
-            path: "a|b".to_owned(),
-            node: Arc::new(Node::new("a|b", "array")),
-            kind: "array".to_owned(),
-            dtype: None,
-            value: None,
-            shape: Some(vec![40, 50]),
-            elements: Some(2000),
-            bytes: None,
-            problem: None,
-        };
+        let plain = Plain::new(Source::memory("a", vec![0; 2000]), 0, DType::U8, vec![40, 50]).unwrap();
+        let node = Node::new("a|b", "array").content(Content::Array(Arc::new(plain)));
+        let entry = Entry::new(Arc::new(node), list::Above::top("", ""), None);
         let listed = Listed { entries: vec![entry], ..Listed::default() };
         let columns = [Column::Name, Column::Shape, Column::Elements];
         let rows = Rows { listed: &listed, order: &[0], columns: &columns, sort: None };
@@ -467,5 +535,27 @@ mod tests {
         assert_eq!(copied(CopyFormat::Csv), "name,shape,elements\na|b,40×50,\"2,000\"\n");
         assert_eq!(copied(CopyFormat::NumPy), "np.array([['a|b', '[40, 50]', 2000]])");
         assert!(!rows.copy_formats().contains(&CopyFormat::SqlWhere));
+    }
+
+    #[test]
+    fn a_million_children_are_listed_to_their_end() {
+        let leaf = |n: u32| Node::new(format!("t{n}"), "dataset");
+        let node = Node::new("f", "file").separator("").listed((0..1_000_000).map(leaf).collect());
+        let mut harness = bench_of(Arc::new(node));
+        settle(&mut harness);
+        let names = |harness: &Harness<'_, Bench>| -> Vec<String> {
+            let cells = harness.query_all_by(|node| node.role() == egui::accesskit::Role::GridCell);
+            cells.filter_map(|cell| cell.value()).filter(|text| text.starts_with('t')).collect()
+        };
+        assert_eq!(names(&harness).first().map(String::as_str), Some("t0"));
+        assert!(
+            harness.state().status.facts.starts_with("1,000,000 items"),
+            "{}",
+            harness.state().status.facts
+        );
+        assert!(harness.state_mut().ask(&Request::GoTo("999999".to_owned())));
+        settle(&mut harness);
+        assert!(names(&harness).contains(&"t999999".to_owned()));
+        assert!(names(&harness).len() < 60, "only what is in sight is made into text");
     }
 }
