@@ -146,18 +146,50 @@ fn digits(text: &[u8]) -> (&[u8], &[u8]) {
 
 /// An Arrow type in Arrow's words (`int64`, `double`, `list<item: string>`, `timestamp[us, tz=UTC]`).
 pub fn arrow_type(data_type: &arrow::datatypes::DataType) -> String {
-    use arrow::datatypes::{DataType as D, IntervalUnit, TimeUnit};
+    let mut out = String::new();
+    write_type(&mut out, data_type, usize::MAX);
+    out
+}
+
+/// The beginning of [`arrow_type`]: of at most `most` characters, with `…` where it goes on. A struct may have a hundred
+/// thousand fields; this costs no more than what is shown.
+pub fn short_arrow_type(data_type: &arrow::datatypes::DataType, most: usize) -> String {
+    let mut out = String::new();
+    // A character has at most four bytes, and the one behind the last says that it goes on.
+    write_type(&mut out, data_type, most.saturating_add(1).saturating_mul(4));
+    if let Some((end, _)) = out.char_indices().nth(most) {
+        out.truncate(end);
+        out.push('…');
+    }
+    out
+}
+
+/// Writes a type; fields of structs and unions end where there are `most` bytes.
+fn write_type(out: &mut String, data_type: &arrow::datatypes::DataType, most: usize) {
+    use arrow::datatypes::{DataType as D, Field, IntervalUnit, TimeUnit};
+    if out.len() >= most {
+        return;
+    }
     let unit = |u: &TimeUnit| match u {
         TimeUnit::Second => "s",
         TimeUnit::Millisecond => "ms",
         TimeUnit::Microsecond => "us",
         TimeUnit::Nanosecond => "ns",
     };
-    let field = |f: &arrow::datatypes::Field| {
-        let null = if f.is_nullable() { "" } else { " not null" };
-        format!("{}: {}{null}", f.name(), arrow_type(f.data_type()))
+    let field = |out: &mut String, f: &Field| {
+        out.push_str(f.name());
+        out.push_str(": ");
+        write_type(out, f.data_type(), most);
+        out.push_str(if f.is_nullable() { "" } else { " not null" });
     };
-    match data_type {
+    let list = |out: &mut String, word: &str, f: &Field, end: &str| {
+        out.push_str(word);
+        out.push('<');
+        field(out, f);
+        out.push('>');
+        out.push_str(end);
+    };
+    let words = match data_type {
         D::Null => "null".into(),
         D::Boolean => "bool".into(),
         D::Float16 => "halffloat".into(),
@@ -184,37 +216,64 @@ pub fn arrow_type(data_type: &arrow::datatypes::DataType) -> String {
         D::Decimal64(p, s) => format!("decimal64({p}, {s})"),
         D::Decimal128(p, s) => format!("decimal128({p}, {s})"),
         D::Decimal256(p, s) => format!("decimal256({p}, {s})"),
-        D::List(f) => format!("list<{}>", field(f)),
-        D::LargeList(f) => format!("large_list<{}>", field(f)),
-        D::ListView(f) => format!("list_view<{}>", field(f)),
-        D::LargeListView(f) => format!("large_list_view<{}>", field(f)),
-        D::FixedSizeList(f, n) => format!("fixed_size_list<{}>[{n}]", field(f)),
+        D::List(f) => return list(out, "list", f, ""),
+        D::LargeList(f) => return list(out, "large_list", f, ""),
+        D::ListView(f) => return list(out, "list_view", f, ""),
+        D::LargeListView(f) => return list(out, "large_list_view", f, ""),
+        D::FixedSizeList(f, n) => return list(out, "fixed_size_list", f, &format!("[{n}]")),
         D::Struct(fields) => {
-            format!("struct<{}>", fields.iter().map(|f| field(f)).collect::<Vec<_>>().join(", "))
-        }
-        D::Map(entries, _) => match entries.data_type() {
-            D::Struct(pair) if let [key, value] = &pair[..] => {
-                format!("map<{}, {}>", arrow_type(key.data_type()), arrow_type(value.data_type()))
+            out.push_str("struct<");
+            for (n, f) in fields.iter().enumerate() {
+                if out.len() >= most {
+                    break;
+                }
+                out.push_str(if n > 0 { ", " } else { "" });
+                field(out, f);
             }
-            other => format!("map<{}>", arrow_type(other)),
-        },
+            ">".into()
+        }
+        D::Map(entries, _) => {
+            out.push_str("map<");
+            match entries.data_type() {
+                D::Struct(pair) if let [key, value] = &pair[..] => {
+                    write_type(out, key.data_type(), most);
+                    out.push_str(", ");
+                    write_type(out, value.data_type(), most);
+                }
+                other => write_type(out, other, most),
+            }
+            ">".into()
+        }
         D::Dictionary(key, value) => {
-            format!("dictionary<values={}, indices={}, ordered=0>", arrow_type(value), arrow_type(key))
+            out.push_str("dictionary<values=");
+            write_type(out, value, most);
+            out.push_str(", indices=");
+            write_type(out, key, most);
+            ", ordered=0>".into()
         }
         D::RunEndEncoded(ends, values) => {
-            format!(
-                "run_end_encoded<run_ends: {}, values: {}>",
-                arrow_type(ends.data_type()),
-                arrow_type(values.data_type())
-            )
+            out.push_str("run_end_encoded<run_ends: ");
+            write_type(out, ends.data_type(), most);
+            out.push_str(", values: ");
+            write_type(out, values.data_type(), most);
+            ">".into()
         }
         D::Union(fields, mode) => {
-            let kind = if matches!(mode, arrow::datatypes::UnionMode::Dense) { "dense" } else { "sparse" };
-            let items: Vec<String> = fields.iter().map(|(id, f)| format!("{}={id}", field(f))).collect();
-            format!("{kind}_union<{}>", items.join(", "))
+            let dense = matches!(mode, arrow::datatypes::UnionMode::Dense);
+            out.push_str(if dense { "dense_union<" } else { "sparse_union<" });
+            for (n, (id, f)) in fields.iter().enumerate() {
+                if out.len() >= most {
+                    break;
+                }
+                out.push_str(if n > 0 { ", " } else { "" });
+                field(out, f);
+                out.push_str(&format!("={id}"));
+            }
+            ">".into()
         }
         other => other.to_string().to_lowercase(),
-    }
+    };
+    out.push_str(&words);
 }
 
 #[cfg(test)]
@@ -231,6 +290,32 @@ mod tests {
         assert_eq!(bytes(1_800_000_000), "1.80 GB");
         assert_eq!(bytes(999_999), "1.00 MB");
         assert_eq!(bytes(u64::MAX), "18.4 EB");
+    }
+
+    #[test]
+    fn the_beginning_of_a_type_costs_no_more_than_it_is_long() {
+        use arrow::datatypes::{DataType as D, Field};
+        let fields = (0..100_000).map(|n| Field::new(format!("f{n}"), D::Int64, n > 0));
+        let wide = D::Struct(fields.collect::<Vec<_>>().into());
+        assert_eq!(short_arrow_type(&wide, 20), "struct<f0: int64 not…");
+        let mut out = String::new();
+        write_type(&mut out, &wide, 100);
+        assert!(out.len() < 150, "{} bytes were written", out.len());
+        let small = D::Map(
+            Field::new(
+                "e",
+                D::Struct(vec![Field::new("k", D::Utf8, false), Field::new("v", wide, true)].into()),
+                false,
+            )
+            .into(),
+            false,
+        );
+        assert_eq!(short_arrow_type(&small, 30), "map<string, struct<f0: int64 n…");
+        let list = D::FixedSizeList(Field::new("item", D::Float32, true).into(), 3);
+        assert_eq!(arrow_type(&list), "fixed_size_list<item: float>[3]");
+        assert_eq!(short_arrow_type(&list, 31), arrow_type(&list));
+        let dictionary = D::Dictionary(D::Int8.into(), D::Utf8.into());
+        assert_eq!(arrow_type(&dictionary), "dictionary<values=string, indices=int8, ordered=0>");
     }
 
     #[test]

@@ -271,16 +271,18 @@ fn finish<K, T>(
     K: Clone + PartialEq + Send + 'static,
     T: Send + Sync + 'static,
 {
+    // What is replaced is large perhaps; it goes when the lock is gone, for frames ask for it.
+    let mut replaced = (None, None);
     let mut state = slot.lock();
     state.in_flight -= 1;
     if state.next.is_none() && state.running.as_ref().is_some_and(|running| running.number == number) {
         state.running = None;
         if result.is_ok() {
-            state.partial = None;
+            replaced.0 = state.partial.take();
         }
         // Nobody but the user stops the newest request.
         let result = if task.is_cancelled() && result.is_err() { Err(Error::cancelled()) } else { result };
-        state.value = Some((key, result));
+        replaced.1 = state.value.replace((key, result));
     }
     if let Some(next) = state.next.take() {
         start(slot, &mut state, jobs, next);

@@ -261,6 +261,17 @@ impl Grid {
         self.selection.and_then(|selection| self.cell_at(selection.cursor))
     }
 
+    /// Tells the arrangement of the columns from every other one, of this grid or another: what is worked out from
+    /// [`Grid::columns_at`] or [`Grid::selected`] need not be in every frame.
+    pub(crate) fn arrangement(&self) -> u64 {
+        self.columns.version()
+    }
+
+    /// The selected rows.
+    pub(crate) fn selected_rows(&self) -> Option<Range<u64>> {
+        Some(self.selection?.rows(self.rows))
+    }
+
     /// The model's columns at positions.
     pub(crate) fn columns_at(&self, positions: Range<usize>) -> Vec<usize> {
         self.columns.columns_at(positions)

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +38,8 @@ pub(super) struct Columns {
     default_width: f32,
     /// Widths the model suggested, for models of few columns.
     suggested: Vec<f32>,
+    /// Tells this arrangement from every other one.
+    version: u64,
     /// For each position with a width of its own: the position, and how far all of them up to and
     /// with it exceed the default width together.
     excess: Vec<(usize, f64)>,
@@ -169,8 +172,15 @@ impl Columns {
         (0..self.suggested.len()).map(|column| (column, self.own_width(column))).collect()
     }
 
+    /// A number that tells this arrangement from every other one, of this grid or another.
+    pub(super) fn version(&self) -> u64 {
+        self.version
+    }
+
     /// Works out the prefix sums: over the few columns with a width of their own.
     fn measure(&mut self) {
+        static VERSIONS: AtomicU64 = AtomicU64::new(1);
+        self.version = VERSIONS.fetch_add(1, Ordering::Relaxed);
         let mut places: Vec<usize> = if self.suggested.is_empty() && self.layout.order.is_none() {
             self.layout.widths.keys().copied().collect()
         } else if self.suggested.is_empty() {
@@ -258,11 +268,17 @@ impl Columns {
     pub(super) fn show_all(&mut self) {
         let mut hidden = std::mem::take(&mut self.layout.hidden);
         hidden.sort_unstable();
-        let order = self.order_mut();
+        // The place before the first greater one moves on with each of them, so that one pass finds all.
+        let mut shown = std::mem::take(self.order_mut()).into_iter().peekable();
+        let mut order = Vec::with_capacity(self.count);
         for column in hidden {
-            let place = order.iter().position(|&other| other > column).unwrap_or(order.len());
-            order.insert(place, column);
+            while let Some(before) = shown.next_if(|&other| other <= column) {
+                order.push(before);
+            }
+            order.push(column);
         }
+        order.extend(shown);
+        *self.order_mut() = order;
         self.simplify();
     }
 
@@ -359,6 +375,22 @@ mod tests {
         columns.unfreeze(3);
         assert_eq!(columns.position(3), Some(1));
         assert_eq!(columns.len(), 6);
+    }
+
+    #[test]
+    fn half_of_a_hundred_thousand_columns_are_hidden_and_shown() {
+        let mut columns = columns(100_000);
+        columns.move_to(99_999, 0);
+        let odd: Vec<usize> = (0..100_000).filter(|column| column % 2 == 1).collect();
+        columns.hide(&odd);
+        assert_eq!(columns.columns_at(0..4), [0, 2, 4, 6]);
+        columns.show_all();
+        assert_eq!((columns.hidden(), columns.columns_at(0..4)), (0, vec![0, 1, 2, 3]));
+        columns.move_to(0, 4);
+        columns.hide(&[2, 5]);
+        assert_eq!(columns.columns_at(0..4), [1, 3, 0, 4]);
+        columns.show_all();
+        assert_eq!(columns.columns_at(0..6), [1, 2, 3, 0, 4, 5], "each before the next greater one");
     }
 
     #[test]

@@ -349,7 +349,7 @@ impl SqlView {
                         for (name, data_type) in table.columns.iter().take(40) {
                             ui.label(theme::mono(format!(
                                 "{name}  {}",
-                                gander::bytes::display::arrow_type(data_type)
+                                gander::bytes::display::short_arrow_type(data_type, 120)
                             )));
                         }
                     });

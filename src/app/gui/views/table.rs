@@ -6,6 +6,7 @@ mod find;
 mod heads;
 mod inspect;
 mod model;
+mod named;
 mod next;
 mod pages;
 mod pivot;
@@ -119,6 +120,9 @@ pub(super) struct TableView {
     inspect: Inspect,
     record: Record,
     sums: Sums,
+    /// The columns in their order, and of which arrangement; the same for those that are selected.
+    standing: Option<((u64, usize), Arc<Vec<usize>>)>,
+    selected: Option<(u64, Selection, Arc<Vec<usize>>)>,
     copying: Option<(CopyRequest, Slot<(), Copied>)>,
     bar: Bar,
     started: bool,
@@ -151,6 +155,8 @@ impl TableView {
             inspect: Inspect::default(),
             record: Record::default(),
             sums: Sums::default(),
+            standing: None,
+            selected: None,
             copying: None,
             bar: Bar::default(),
             started: false,
@@ -412,7 +418,7 @@ impl TableView {
     fn record_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let place = ui.available_rect_before_wrap();
         let rows = self.sheet().table.rows().number();
-        let columns = self.shown_columns();
+        let columns = self.standing();
         if rows == 0 || columns.is_empty() {
             theme::empty_state(ui, crate::gui::icons::Icon::Form, self.rows().none(), "");
             return;
@@ -440,36 +446,57 @@ impl TableView {
         }
         let pressed = |key| ui.input_mut(|input| input.consume_key(Modifiers::NONE, key));
         let mut to = at;
-        let place = columns.iter().position(|column| *column == at.column).unwrap_or(0);
-        let mut next = place;
-        if pressed(Key::ArrowDown) {
-            next = (place + 1).min(columns.len() - 1);
-        }
-        if pressed(Key::ArrowUp) {
-            next = place.saturating_sub(1);
-        }
+        let (down, up) = (pressed(Key::ArrowDown), pressed(Key::ArrowUp));
+        let place = || columns.iter().position(|column| *column == at.column).unwrap_or(0);
+        let next = match (down, up) {
+            (true, _) => Some((place() + 1).min(columns.len().saturating_sub(1))),
+            (_, true) => Some(place().saturating_sub(1)),
+            _ => None,
+        };
         if pressed(Key::ArrowRight) || pressed(Key::PageDown) {
             to.row = (at.row + 1).min(rows - 1);
         }
         if pressed(Key::ArrowLeft) || pressed(Key::PageUp) {
             to.row = at.row.saturating_sub(1);
         }
-        to.column = columns[next];
+        to.column = next.and_then(|next| columns.get(next).copied()).unwrap_or(at.column);
         if pressed(Key::Enter) || pressed(Key::Space) {
             self.inspect.toggle();
         }
         if to != at {
-            self.record.reveal(next as u64);
+            if let Some(next) = next {
+                self.record.reveal(next as u64);
+            }
             self.put_cursor(to);
         }
         to
     }
 
-    /// The columns in their order, without hidden ones.
-    fn shown_columns(&self) -> Vec<usize> {
-        let sheet = self.sheet();
+    /// The columns in their order, without hidden ones; listed anew where they were arranged anew.
+    fn standing(&mut self) -> Arc<Vec<usize>> {
+        let sheet = self.tail.as_ref().unwrap_or(&self.main);
+        let arrangement = (sheet.grid.arrangement(), sheet.columns());
+        if let Some((known, columns)) = &self.standing
+            && *known == arrangement
+        {
+            return columns.clone();
+        }
         let columns = sheet.grid.columns_at(0..sheet.columns());
-        if columns.is_empty() { (0..sheet.columns()).collect() } else { columns }
+        let all = || (0..sheet.columns()).collect();
+        let columns = Arc::new(if columns.is_empty() { all() } else { columns });
+        self.standing = Some((arrangement, columns.clone()));
+        columns
+    }
+
+    /// The selected columns in their order; listed anew where others are selected.
+    fn selected_columns(&mut self, selection: Selection) -> Option<Arc<Vec<usize>>> {
+        let grid = &self.tail.as_ref().unwrap_or(&self.main).grid;
+        let arrangement = grid.arrangement();
+        if !self.selected.as_ref().is_some_and(|known| (known.0, known.1) == (arrangement, selection)) {
+            let (_, columns) = grid.selected()?;
+            self.selected = Some((arrangement, selection, Arc::new(columns)));
+        }
+        self.selected.as_ref().map(|known| known.2.clone())
     }
 
     fn cursor(&self) -> Option<CellAt> {
@@ -487,6 +514,10 @@ impl TableView {
 
     /// What stands at the left of the status bar.
     fn say(&mut self, cx: &mut ViewCx<'_>) {
+        let selection = self.sheet().grid.selection().filter(|selection| {
+            selection.kind != SelectionKind::Cells || selection.anchor != selection.cursor
+        });
+        let selected = selection.and_then(|selection| self.selected_columns(selection));
         let sheet = self.tail.as_ref().unwrap_or(&self.main);
         if let Some(cell) = self.cursor() {
             let name = sheet.column_name(cell.column);
@@ -507,10 +538,7 @@ impl TableView {
             }
             None => format!("{} {} × {columns}", self.rows().words(), self.rows().noun()),
         };
-        let several = sheet.grid.selection().is_some_and(|selection| {
-            selection.kind != SelectionKind::Cells || selection.anchor != selection.cursor
-        });
-        let selected = several.then(|| sheet.grid.selected()).flatten();
+        let selected = sheet.grid.selected_rows().zip(selected);
         let sums =
             selected.and_then(|(rows, columns)| self.sums.words(cx.jobs, &sheet.values, rows, columns));
         cx.status.facts = sums.unwrap_or(whole);
@@ -640,7 +668,7 @@ impl View for TableView {
         if let Some(versions) = &mut self.versions {
             whole = versions.ui(ui, whole, cx.jobs);
         }
-        let columns = if self.find.is_open() { self.shown_columns() } else { Vec::new() };
+        let columns = if self.find.is_open() { self.standing() } else { Arc::default() };
         let about = About {
             jobs: cx.jobs,
             documents: &cx.workspace.documents,

@@ -166,9 +166,14 @@ struct Found<'a> {
 }
 
 impl Found<'_> {
+    /// Whether a name goes on what was typed.
+    fn fits(&self, name: &str) -> bool {
+        let mut letters = name.chars().flat_map(char::to_lowercase);
+        self.wanted.chars().all(|wanted| letters.next() == Some(wanted)) && letters.next().is_some()
+    }
+
     fn push(&mut self, text: String, name: &str, note: String, what: What) {
-        let name = name.to_lowercase();
-        if self.out.len() >= OFFERED || !name.starts_with(self.wanted) || name == self.wanted {
+        if self.out.len() >= OFFERED || !self.fits(name) {
             return;
         }
         match self.out.iter_mut().find(|choice| choice.text == text) {
@@ -181,10 +186,17 @@ impl Found<'_> {
 
     fn columns<'k>(&mut self, tables: impl Iterator<Item = &'k Registered>, several: bool) {
         for table in tables {
+            // Of a hundred thousand columns few fit.
             for (name, data_type) in &table.columns {
+                if self.out.len() >= OFFERED {
+                    return;
+                }
+                if !self.fits(name) {
+                    continue;
+                }
                 let note = match several {
                     true => table.name.clone(),
-                    false => gander::bytes::display::arrow_type(data_type),
+                    false => gander::bytes::display::short_arrow_type(data_type, 60),
                 };
                 self.push(written(name), name, note, What::Column);
             }

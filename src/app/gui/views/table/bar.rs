@@ -1,18 +1,18 @@
 //! The bar above a table: table or record, how many rows, the columns, the options of its format.
 
-use egui::{Key, Popup, PopupCloseBehavior, RichText, ScrollArea, Ui};
+use egui::{Align, Key, Layout, Popup, PopupCloseBehavior, RichText, ScrollArea, Sense, Ui, UiBuilder, vec2};
 use gander::data::content::Rows;
 use gander::data::format::{Format, OptionSpec, Options};
 
+use super::named::{Fits, Named};
 use super::{Mode, PATIENCE, TableView};
 use crate::gui::commands::Action;
 use crate::gui::grid::thousands;
 use crate::gui::icons::Icon;
-use crate::gui::theme::{self, Theme, space};
+use crate::gui::theme::{self, Theme, size, space};
+use crate::gui::ui::rows;
 use crate::gui::views::ViewCx;
 
-/// Of many columns so many are listed; the filter finds the others.
-const LISTED: usize = 200;
 /// The space within a field, so that it is as high as a button.
 const FIELD: egui::Margin = egui::Margin::symmetric(8, 5);
 /// Narrower bars keep their rarer buttons in a menu.
@@ -30,7 +30,16 @@ const MODES: [(Mode, &str); 4] =
 #[derive(Default)]
 pub(super) struct Bar {
     filter: String,
+    named: Named,
     options: Option<Options>,
+}
+
+#[cfg(test)]
+impl Bar {
+    /// Types into the field of the list of columns.
+    pub(super) fn filter(&mut self, words: &str) {
+        words.clone_into(&mut self.filter);
+    }
 }
 
 impl TableView {
@@ -43,7 +52,7 @@ impl TableView {
             self.step_bar(ui);
         }
         if self.mode != Mode::Pivot && (self.mode == Mode::Table || width >= TIGHT) {
-            self.columns_menu(ui);
+            self.columns_menu(ui, cx);
         }
         let words =
             if self.sieve.is_open() { "Close the filter bar (all rows)" } else { "Filter and sort rows" };
@@ -142,7 +151,7 @@ impl TableView {
     fn step_bar(&mut self, ui: &mut Ui) {
         let rows = self.sheet().table.rows().number();
         let Some(at) = self.cursor().or_else(|| {
-            let column = self.shown_columns().first().copied()?;
+            let column = self.standing().first().copied()?;
             Some(crate::gui::grid::CellAt { row: 0, column })
         }) else {
             return;
@@ -170,7 +179,7 @@ impl TableView {
     }
 
     /// All columns: go to one, hide or show it.
-    fn columns_menu(&mut self, ui: &mut Ui) {
+    fn columns_menu(&mut self, ui: &mut Ui, cx: &ViewCx<'_>) {
         let count = self.sheet().columns() as u64;
         let hidden = self.sheet().grid.layout().hidden.len();
         let words = match hidden {
@@ -179,45 +188,35 @@ impl TableView {
         };
         let button = drop_down(ui, &words).on_hover_text("Find, hide and show columns");
         let popup = Popup::menu(&button).close_behavior(PopupCloseBehavior::CloseOnClickOutside).width(300.0);
-        popup.show(|ui| self.columns_list(ui, button.clicked()));
+        popup.show(|ui| self.columns_list(ui, cx, button.clicked()));
     }
 
-    fn columns_list(&mut self, ui: &mut Ui, focus: bool) {
-        let theme = Theme::of(ui);
+    fn columns_list(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, focus: bool) {
         let field = egui::TextEdit::singleline(&mut self.bar.filter).hint_text("Find a column");
         let field = ui.add(field.desired_width(f32::INFINITY).margin(FIELD));
         if focus {
             field.request_focus();
         }
-        let wanted = self.bar.filter.to_lowercase();
         let sheet = self.tail.as_ref().unwrap_or(&self.main);
+        let found = self.bar.named.get(cx.jobs, sheet.table.schema(), &self.bar.filter);
         let fields = sheet.table.schema().fields().clone();
-        let fits = |name: &str| wanted.is_empty() || name.to_lowercase().contains(&wanted);
-        let found = || fields.iter().enumerate().filter(|(_, field)| fits(field.name()));
-        let hidden: std::collections::HashSet<usize> = sheet.grid.layout().hidden.iter().copied().collect();
+        let hidden = &sheet.grid.layout().hidden;
         let (mut go, mut toggle, mut all) = (None, None, false);
         if field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter)) {
-            go = found().next().map(|(column, _)| column);
+            go = found.as_ref().and_then(|found| found.get(0));
         }
         ScrollArea::vertical().max_height(420.0).auto_shrink([false, true]).show(ui, |ui| {
-            for (column, field) in found().take(LISTED) {
-                ui.horizontal(|ui| {
-                    let shown = !hidden.contains(&column);
-                    let glyph = if shown { Icon::Eye } else { Icon::EyeSlash };
-                    let words = if shown { "Hide" } else { "Show" };
-                    if theme::icon_button(ui, glyph, &format!("{words} {}", field.name())).clicked() {
-                        toggle = Some((column, shown));
-                    }
-                    let label = RichText::new(field.name()).color(if shown { theme.text } else { theme.dim });
-                    let button = egui::Button::new(label).frame_when_inactive(false).truncate();
-                    if ui.add_enabled(shown, button).on_hover_text("Go to this column").clicked() {
-                        go = Some(column);
-                    }
-                });
-            }
-            if found().nth(LISTED).is_some() {
-                ui.label(theme::dim(theme, "More columns fit; type more of the name"));
-            }
+            let count = found.as_ref().map_or(0, Fits::len);
+            rows::ui(ui, count, size::ROW, |ui, row| {
+                let column = found.as_ref().and_then(|found| found.get(row));
+                let Some((column, field)) = column.and_then(|n| Some((n, fields.get(n)?))) else { return };
+                let shown = !hidden.contains(&column);
+                match column_row(ui, field.name(), shown) {
+                    Some(Done::Toggle) => toggle = Some((column, shown)),
+                    Some(Done::Go) => go = Some(column),
+                    None => {}
+                }
+            });
         });
         if !hidden.is_empty() {
             ui.add_space(space::S1);
@@ -357,6 +356,29 @@ fn option(ui: &mut Ui, spec: &OptionSpec, options: &mut Options, found: &str) {
             options.set(spec.name, value);
         }
     }
+}
+
+/// What was done with a row of the list of columns.
+enum Done {
+    Toggle,
+    Go,
+}
+
+/// A row of the list of columns.
+fn column_row(ui: &mut Ui, name: &str, shown: bool) -> Option<Done> {
+    let theme = Theme::of(ui);
+    let (place, _) = ui.allocate_exact_size(vec2(ui.available_width(), size::ROW), Sense::hover());
+    let layout = Layout::left_to_right(Align::Center);
+    let mut line = ui.new_child(UiBuilder::new().max_rect(place).layout(layout));
+    let (glyph, words) = if shown { (Icon::Eye, "Hide") } else { (Icon::EyeSlash, "Show") };
+    let name: String = name.chars().take(300).collect();
+    if theme::icon_button(&mut line, glyph, &format!("{words} {name}")).clicked() {
+        return Some(Done::Toggle);
+    }
+    let label = RichText::new(name).color(if shown { theme.text } else { theme.dim });
+    let button = egui::Button::new(label).frame_when_inactive(false).truncate();
+    let clicked = line.add_enabled(shown, button).on_hover_text("Go to this column").clicked();
+    clicked.then_some(Done::Go)
 }
 
 /// Shows one hidden column again.

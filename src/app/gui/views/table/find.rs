@@ -31,7 +31,7 @@ const BESIDE: f32 = 260.0;
 #[derive(Clone, Debug, PartialEq)]
 struct Wish {
     text: String,
-    columns: Vec<usize>,
+    columns: Arc<Vec<usize>>,
     table: usize,
 }
 
@@ -44,7 +44,7 @@ impl Wish {
 /// What is searched, and from where on.
 pub(super) struct Place<'a> {
     /// The columns, in their order on screen.
-    pub(super) columns: &'a [usize],
+    pub(super) columns: &'a Arc<Vec<usize>>,
     /// The rows that are shown.
     pub(super) table: &'a Arc<dyn Table>,
     pub(super) cursor: Option<CellAt>,
@@ -75,6 +75,8 @@ pub(super) struct Find {
     open: bool,
     focus: bool,
     text: String,
+    /// Those of the columns that can be searched, and of which table and columns that is so.
+    searched: Option<(usize, Arc<Vec<usize>>, Arc<Vec<usize>>)>,
     slot: Slot<Wish, Filtered>,
     found: Option<(Wish, Arc<Filtered>)>,
     error: Option<Error>,
@@ -181,18 +183,26 @@ impl Find {
     /// Asks for the rows that have the text.
     fn ask(&mut self, jobs: &Jobs, place: &Place<'_>) {
         let table = place.table;
-        let fields = table.schema().fields();
-        let is_shown =
-            |column: &usize| fields.get(*column).is_some_and(|field| !is_binary(field.data_type()));
-        let wish = Wish {
-            text: self.text.clone(),
-            columns: place.columns.iter().copied().filter(is_shown).collect(),
-            table: Arc::as_ptr(table).cast::<()>() as usize,
-        };
-        if wish.text.is_empty() {
+        if self.text.is_empty() {
             self.found = None;
             return;
         }
+        let at = Arc::as_ptr(table).cast::<()>() as usize;
+        let known =
+            self.searched.as_ref().filter(|(of, all, _)| *of == at && Arc::ptr_eq(all, place.columns));
+        let columns = match known {
+            Some((_, _, searched)) => searched.clone(),
+            None => {
+                let fields = table.schema().fields();
+                let is_shown =
+                    |column: &usize| fields.get(*column).is_some_and(|field| !is_binary(field.data_type()));
+                let searched: Arc<Vec<usize>> =
+                    Arc::new(place.columns.iter().copied().filter(is_shown).collect());
+                self.searched = Some((at, place.columns.clone(), searched.clone()));
+                searched
+            }
+        };
+        let wish = Wish { text: self.text.clone(), columns, table: at };
         if self.found.as_ref().is_some_and(|(known, rows)| *known == wish && !rows.again()) {
             return;
         }

@@ -87,6 +87,8 @@ pub(super) struct Heads {
     before: HashMap<usize, Arc<Summary>>,
     /// From the footer: of thousands of row groups that takes a while too, so a job gathers it.
     stored: HashMap<usize, Option<ColumnStatistics>>,
+    /// Whether it says anything of some column.
+    some_stored: bool,
     footer: Slot<Vec<usize>, Vec<Option<ColumnStatistics>>>,
 }
 
@@ -149,6 +151,7 @@ impl Heads {
             wanted.iter().map(of).collect()
         });
         if let Some(list) = shown.ready() {
+            self.some_stored |= list.iter().any(Option::is_some);
             self.stored.extend(missing.into_iter().zip(list.iter().cloned()));
             jobs.wake();
             return true;
@@ -157,6 +160,11 @@ impl Heads {
             self.stored.extend(missing.into_iter().map(|column| (column, None)));
         }
         false
+    }
+
+    /// Whether the file says anything of some column, as far as that is gathered.
+    pub(super) fn has_stored(&self) -> bool {
+        self.some_stored
     }
 
     /// What the file says of a column, once it is gathered.

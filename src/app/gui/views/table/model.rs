@@ -49,6 +49,9 @@ pub(super) struct Sheet {
 /// Up to so many column chunks, what a file says of all its columns is gathered at once.
 const LOOKED_UP: u64 = 4_096;
 
+/// Characters of a type that are looked at for the head of a column.
+const TYPE: usize = 200;
+
 /// The same table with values of the types that were inferred for texts; itself where there are none.
 fn values_of(table: &Arc<dyn Table>) -> Arc<dyn Table> {
     match table.is_inferred() {
@@ -263,8 +266,9 @@ impl GridModel for Model<'_> {
         let side = self.sheet.looks.get(index).map_or(Side::Left, |(_, side)| *side);
         ColumnHead {
             name: Cow::Borrowed(field.name()),
-            type_text: Cow::Owned(short_type(&gander::bytes::display::arrow_type(
+            type_text: Cow::Owned(short_type(&gander::bytes::display::short_arrow_type(
                 self.sheet.table.column_type(index),
+                TYPE,
             ))),
             side,
             width: self.sheet.width(index),

@@ -20,6 +20,7 @@ use gander::query::pivot::{Pivot, Pivoted, pivoted, typed};
 use gander::query::{Failure, Filter, SqlDiagnostic};
 use parking_lot::Mutex;
 
+use super::named::Named;
 use super::sieve::engine;
 use super::{PATIENCE, Request, TableView, View, ViewCx};
 use crate::gui::commands::Action;
@@ -70,6 +71,7 @@ pub(super) struct Page {
     of: usize,
     schema: Option<SchemaRef>,
     find: String,
+    named: Named,
     typed: String,
     slot: Slot<Wish, Found>,
     /// The running job, to show how far it is.
@@ -105,7 +107,8 @@ impl Page {
         let schema = self.schema.clone().unwrap_or_else(|| table.schema().clone());
         let mut child = ui.new_child(UiBuilder::new().max_rect(left).id_salt("pivot columns"));
         child.shrink_clip_rect(left);
-        if let Some((column, well)) = columns::ui(&mut child, &schema, &self.pivot, &mut self.find) {
+        let find = (&mut self.find, &mut self.named);
+        if let Some((column, well)) = columns::ui(&mut child, cx.jobs, &schema, &self.pivot, find) {
             arrange::put(&mut self.pivot, &schema, Carried::Column(column), well, usize::MAX);
         }
         let top = Rect::from_min_size(right.min, vec2(right.width(), 3.0 * LINE + 2.0 * space::S2));

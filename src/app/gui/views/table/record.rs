@@ -81,7 +81,7 @@ fn line(
     };
     put(name.to_owned(), body_font(), theme.text, place.left() + space::S3, names - space::S3);
     let types = (place.width() * 0.16).clamp(70.0, 150.0);
-    let kind = gander::bytes::display::arrow_type(sheet.table.column_type(column));
+    let kind = gander::bytes::display::short_arrow_type(sheet.table.column_type(column), 60);
     let left = place.left() + names + space::S2;
     put(kind, mono_small_font(), theme.dim, left, types - space::S2);
     let left = left + types + space::S2;

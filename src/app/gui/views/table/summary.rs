@@ -179,7 +179,7 @@ impl Page {
     /// The line above: how deep this looked, and what can be asked.
     fn head(&mut self, ui: &mut Ui, sheet: &Sheet) {
         let (theme, table) = (Theme::of(ui), &sheet.table);
-        let in_file = || (0..sheet.columns()).any(|column| sheet.heads.stored(column).is_some());
+        let in_file = || sheet.heads.has_stored();
         ui.horizontal(|ui| {
             ui.set_height(size::BAR);
             ui.add_space(space::S2);
@@ -255,7 +255,7 @@ impl Page {
             ui.painter().galley(at, galley, color);
         };
         text(ui, pos2(left, rect.top() + 8.0), wide, field.name(), body_font(), theme.text);
-        let kind = gander::bytes::display::arrow_type(table.column_type(column));
+        let kind = gander::bytes::display::short_arrow_type(table.column_type(column), 60);
         text(ui, pos2(left, rect.top() + 28.0), wide, &kind, small_font(), theme.dim);
         let summary = match self.known.get(&column) {
             Some(Err(error)) => {

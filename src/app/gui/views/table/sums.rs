@@ -13,7 +13,7 @@ const CELLS: u64 = 20_000_000;
 
 /// The sums of the newest selection.
 #[derive(Default)]
-pub(super) struct Sums(Slot<(Range<u64>, Vec<usize>), SelectionStats>);
+pub(super) struct Sums(Slot<(Range<u64>, Arc<Vec<usize>>), SelectionStats>);
 
 impl Sums {
     /// Words for the selection, once they are there; never waits.
@@ -22,7 +22,7 @@ impl Sums {
         jobs: &Jobs,
         table: &Arc<dyn Table>,
         rows: Range<u64>,
-        columns: Vec<usize>,
+        columns: Arc<Vec<usize>>,
     ) -> Option<String> {
         let cells = rows.end.saturating_sub(rows.start).saturating_mul(columns.len() as u64);
         let selected = selected(&rows, columns.len());

@@ -114,6 +114,7 @@ impl Table for Made {
 /// What the harness holds.
 type Bench = crate::gui::views::bench::Bench<TableView>;
 
+mod large;
 mod versions;
 
 fn bench(table: Made) -> Harness<'static, Bench> {

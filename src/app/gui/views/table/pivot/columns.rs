@@ -1,35 +1,40 @@
 //! The columns of the table, to be dragged into the wells or put there by a click.
 
-use arrow::datatypes::{DataType, Schema};
+use arrow::datatypes::{DataType, Schema, SchemaRef};
 use egui::{Align2, Popup, Rect, Role, ScrollArea, Sense, Ui, UiBuilder, WidgetInfo, pos2, vec2};
+use gander::jobs::Jobs;
 use gander::query::pivot::Pivot;
 
+use super::super::named::Named;
 use super::arrange::{self, Carried, Dragged, Well};
 use super::wells::{icon_of, row};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, body_font, mono_small_font, size, space};
 
 /// Draws the list; a column that is to be put into a well.
-pub(super) fn ui(ui: &mut Ui, schema: &Schema, pivot: &Pivot, find: &mut String) -> Option<(usize, Well)> {
+pub(super) fn ui(
+    ui: &mut Ui,
+    jobs: &Jobs,
+    schema: &SchemaRef,
+    pivot: &Pivot,
+    (find, named): (&mut String, &mut Named),
+) -> Option<(usize, Well)> {
     let area = ui.max_rect();
     let top = Rect::from_min_size(area.min, vec2(area.width(), size::BAR + 4.0));
     let mut child = ui.new_child(UiBuilder::new().max_rect(top.shrink2(vec2(space::S2, 6.0))));
     let field = egui::TextEdit::singleline(find).hint_text("Find a column").desired_width(f32::INFINITY);
     let field = child.add(field.margin(egui::Margin::symmetric(8, 5)));
     field.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Find a column to group by"));
-    let wanted = find.to_lowercase();
-    let fields = schema.fields();
-    let fits = |index: &usize| {
-        fields
-            .get(*index)
-            .is_some_and(|field| wanted.is_empty() || field.name().to_lowercase().contains(&wanted))
-    };
-    let found: Vec<usize> = (0..fields.len()).filter(fits).collect();
+    let found = named.get(jobs, schema, find);
     let rest = Rect::from_min_max(pos2(area.left(), top.bottom()), area.max);
     let mut list = ui.new_child(UiBuilder::new().max_rect(rest).id_salt("list"));
     list.shrink_clip_rect(rest);
     list.spacing_mut().item_spacing.y = 0.0;
-    if found.is_empty() {
+    let Some(found) = found else {
+        theme::pending(&mut list, ui.scope_id().with("named"), "searching …");
+        return None;
+    };
+    if found.len() == 0 {
         theme::empty_state(&mut list, Icon::Columns, "No such column", "");
         return None;
     }
@@ -39,7 +44,7 @@ pub(super) fn ui(ui: &mut Ui, schema: &Schema, pivot: &Pivot, find: &mut String)
         size::ROW,
         found.len(),
         |ui, range| {
-            for &index in found.get(range).unwrap_or_default() {
+            for index in range.filter_map(|row| found.get(row)) {
                 put = column(ui, schema, pivot, index).map(|well| (index, well)).or(put);
             }
         },
@@ -71,7 +76,7 @@ fn column(ui: &mut Ui, schema: &Schema, pivot: &Pivot, index: usize) -> Option<W
     let at = pos2(rect.left() + space::S3, rect.center().y);
     let tint = if used { theme.accent } else { theme.dim };
     ui.painter().text(at, Align2::LEFT_CENTER, icon_for(field.data_type()).glyph(), icon, tint);
-    let kind = gander::bytes::display::arrow_type(field.data_type());
+    let kind = gander::bytes::display::short_arrow_type(field.data_type(), 400);
     let mut short: String = kind.chars().take(12).collect();
     if kind.chars().nth(12).is_some() {
         short.push('…');

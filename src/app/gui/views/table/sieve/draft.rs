@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, Field};
+use arrow::datatypes::{DataType, Fields};
 use egui::{ComboBox, Key, Popup, PopupCloseBehavior, ScrollArea, TextEdit, Ui};
 use gander::data::content::Table;
 use gander::data::infer;
 use gander::jobs::Jobs;
 use gander::query::{Condition, Test};
 
+use super::super::named::{Fits, Named};
 use super::list::{self, Frequent};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
+use crate::gui::ui::rows;
 
-/// Of many columns so many are listed.
-const LISTED: usize = 300;
 /// The most that an opened list takes, in points; longer ones scroll.
 const LIST: f32 = 360.0;
 
@@ -129,14 +129,27 @@ pub(super) struct Draft {
     /// A condition from a chip, whose column is to be found.
     from: Option<Condition>,
     frequent: Frequent,
+    named: Named,
 }
 
-/// The type at a field inside a type, and the names of the fields that can be chosen at each level, where the
-/// last one may stay as a whole.
-fn inside(data_type: &DataType, fields: &[String]) -> (DataType, Vec<Vec<String>>) {
+/// The height of a row of a list.
+fn row_height(ui: &Ui) -> f32 {
+    let text = ui.text_style_height(&egui::TextStyle::Button) + 2.0 * ui.spacing().button_padding.y;
+    text.max(ui.spacing().interact_size.y)
+}
+
+/// A row of a list from which one is chosen; whether it was clicked.
+fn choice(ui: &mut Ui, chosen: bool, words: &str) -> bool {
+    let button = egui::Button::selectable(chosen, words).truncate();
+    ui.add(button.min_size(egui::vec2(0.0, row_height(ui)))).clicked()
+}
+
+/// The type at a field inside a type, and the fields that can be chosen at each level, where the last one may stay as a
+/// whole.
+fn inside(data_type: &DataType, fields: &[String]) -> (DataType, Vec<Fields>) {
     let (mut data_type, mut levels) = (data_type.clone(), Vec::new());
     while let DataType::Struct(all) = &data_type {
-        levels.push(all.iter().map(|field| field.name().clone()).collect());
+        levels.push(all.clone());
         let chosen = fields.get(levels.len() - 1).and_then(|name| all.iter().find(|f| f.name() == name));
         let Some(chosen) = chosen else { break };
         data_type = chosen.data_type().clone();
@@ -213,7 +226,7 @@ impl Draft {
         jobs: &Jobs,
         table: &Arc<dyn Table>,
     ) -> Option<(Option<usize>, Condition)> {
-        let chosen = self.column_ui(ui, table)?;
+        let chosen = self.column_ui(ui, jobs, table)?;
         let data_type = self.field_ui(ui, table, chosen)?;
         let asks = Ask::of(&data_type);
         if !asks.contains(&self.ask) {
@@ -254,7 +267,7 @@ impl Draft {
     }
 
     /// The choice of the column.
-    fn column_ui(&mut self, ui: &mut Ui, table: &Arc<dyn Table>) -> Option<usize> {
+    fn column_ui(&mut self, ui: &mut Ui, jobs: &Jobs, table: &Arc<dyn Table>) -> Option<usize> {
         let theme = Theme::of(ui);
         let fields = table.schema().fields().clone();
         let at = self.column.filter(|at| *at < fields.len()).unwrap_or(0);
@@ -266,18 +279,24 @@ impl Draft {
             let combo = combo.height(LIST).close_behavior(PopupCloseBehavior::CloseOnClickOutside);
             let response = combo.show_ui(ui, |ui| {
                 ui.add(TextEdit::singleline(&mut self.find).hint_text("Find a column"));
-                let wanted = self.find.to_lowercase();
+                let fits = self.named.get(jobs, table.schema(), &self.find);
                 ScrollArea::vertical().max_height(300.0).show(ui, |ui| {
-                    let fits = |f: &Field| f.name().to_lowercase().contains(&wanted);
-                    for (index, field) in fields.iter().enumerate().filter(|(_, f)| fits(f)).take(LISTED) {
-                        if ui.selectable_value(&mut chosen, index, field.name()).clicked() {
+                    let count = fits.as_ref().map_or(0, Fits::len);
+                    let height = row_height(ui);
+                    rows::ui(ui, count, height, |ui, row| {
+                        let index = fits.as_ref().and_then(|fits| fits.get(row));
+                        let Some((index, field)) = index.and_then(|n| Some((n, fields.get(n)?))) else {
+                            return;
+                        };
+                        if choice(ui, index == chosen, field.name()) {
+                            chosen = index;
                             ui.close();
                         }
-                    }
+                    });
                 });
             });
             response.response.on_hover_text("Column");
-            ui.label(theme::dim(theme, gander::bytes::display::arrow_type(table.column_type(at))));
+            ui.label(theme::dim(theme, gander::bytes::display::short_arrow_type(table.column_type(at), 60)));
         });
         if chosen != at {
             self.fields.clear();
@@ -294,8 +313,9 @@ impl Draft {
         let data_type =
             infer::inferred(table.as_ref(), column).unwrap_or_else(|| table.column_type(column).clone());
         let (_, levels) = inside(&data_type, &self.fields);
-        for (level, names) in levels.iter().enumerate() {
-            let before = self.fields.get(level).filter(|name| names.contains(name)).cloned();
+        for (level, all) in levels.iter().enumerate() {
+            let is_there = |name: &&String| all.iter().any(|field| field.name() == *name);
+            let before = self.fields.get(level).filter(is_there).cloned();
             let mut name = before.clone();
             let shown = name.clone().unwrap_or_else(|| "as a whole".to_owned());
             let combo = ComboBox::from_id_salt(("filter field", level))
@@ -304,9 +324,15 @@ impl Draft {
                 .height(LIST);
             let response = combo.show_ui(ui, |ui| {
                 ui.selectable_value(&mut name, None, "as a whole");
-                for choice in names.iter().take(LISTED) {
-                    ui.selectable_value(&mut name, Some(choice.clone()), choice);
-                }
+                let height = row_height(ui);
+                rows::ui(ui, all.len(), height, |ui, row| {
+                    let Some(field) = all.get(row) else { return };
+                    let is_it = name.as_deref() == Some(field.name());
+                    if choice(ui, is_it, field.name()) {
+                        name = Some(field.name().clone());
+                        ui.close();
+                    }
+                });
             });
             response.response.on_hover_text("Field");
             if name != before {
@@ -388,6 +414,8 @@ impl Draft {
 
 #[cfg(test)]
 mod tests {
+    use arrow::datatypes::Field;
+
     use super::*;
 
     #[test]
