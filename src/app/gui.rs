@@ -8,25 +8,24 @@
 //! 2. [`theme`], colours, sizes, spaces and small widgets.
 //! 3. [`texture`], pictures in the memory of the graphics card.
 //! 4. [`timings`], when the first frames were drawn.
-//! 5. [`grid`], rows and columns of cells, as many as there are.
-//! 6. [`list`], rows of one height.
-//! 7. [`ui`], widgets that several rooms share: long texts, JSON.
-//! 8. [`facts`], a node in a few words.
-//! 9. [`search`], nodes by name, dtype, shape and kind.
-//! 10. [`watch`], files that somebody else changes.
-//! 11. [`files`], those that are open.
-//! 12. [`samples`], files that come with the program.
-//! 13. [`target`], what a tab is about and what can be asked of it.
-//! 14. [`commands`], everything that the window can be asked to do.
-//! 15. [`exports`], those that wait, run or have ended.
-//! 16. [`session`], what is kept from one run to the next.
-//! 17. [`views`], what a tab shows: a folder or file for each kind of content.
-//! 18. [`status`], the bar at the bottom.
-//! 19. [`snippets`], a node as code that loads it.
-//! 20. [`inspector`], [`explorer`], right and left of the window.
-//! 21. [`tabs`], the middle.
-//! 22. [`drop`](mod@drop), [`start`], [`dialogs`], [`palette`]: what lies over them, or stands where nothing is open.
-//! 23. [`app`], what holds them together.
+//! 5. [`ui`], what several views share: lists, trees, the canvas, drop-downs, splitters, tabs, cut and long texts, JSON.
+//! 6. [`grid`], rows and columns of cells, as many as there are.
+//! 7. [`facts`], a node in a few words.
+//! 8. [`search`], nodes by name, dtype, shape and kind.
+//! 9. [`watch`], files that somebody else changes.
+//! 10. [`files`], those that are open.
+//! 11. [`samples`], files that come with the program.
+//! 12. [`target`], what a tab is about and what can be asked of it.
+//! 13. [`commands`], everything that the window can be asked to do.
+//! 14. [`exports`], those that wait, run or have ended.
+//! 15. [`session`], what is kept from one run to the next.
+//! 16. [`views`], what a tab shows: a folder or file for each kind of content.
+//! 17. [`status`], the bar at the bottom.
+//! 18. [`snippets`], a node as code that loads it.
+//! 19. [`inspector`], [`explorer`], right and left of the window.
+//! 20. [`tabs`], the middle.
+//! 21. [`drop`](mod@drop), [`start`], [`dialogs`], [`palette`]: what lies over them, or stands where nothing is open.
+//! 22. [`app`], what holds them together.
 
 mod app;
 mod commands;
@@ -36,12 +35,9 @@ mod explorer;
 mod exports;
 mod facts;
 mod files;
-#[allow(dead_code, unused_imports, reason = "a vocabulary: not every word is used in every build")]
 pub(crate) mod grid;
-#[allow(dead_code, reason = "a vocabulary: not every icon is used in every build")]
 pub(crate) mod icons;
 mod inspector;
-mod list;
 mod palette;
 mod samples;
 mod search;
@@ -52,10 +48,9 @@ mod status;
 mod tabs;
 mod target;
 mod texture;
-#[allow(dead_code, unused_imports, reason = "a vocabulary: not every word is used in every build")]
 pub(crate) mod theme;
 mod timings;
-pub(crate) mod ui;
+mod ui;
 mod views;
 mod watch;
 

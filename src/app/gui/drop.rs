@@ -11,6 +11,7 @@ use egui::{Align2, Context, FontId, Id, LayerId, Order, Pos2, Rect, StrokeKind, 
 use super::commands::Action;
 use super::icons::Icon;
 use super::theme::{self, Theme, size, space};
+use super::ui::paint_elided;
 
 /// The state of a drag onto the window.
 #[derive(Default)]
@@ -104,10 +105,9 @@ impl Drop {
             let fill = if over { theme.selected_cell() } else { theme.bg1 };
             painter.rect(rect, size::CORNER_LARGE, fill, egui::Stroke::new(2.0, edge), StrokeKind::Inside);
             let put = |y: f32, text: String, font: FontId, color| {
-                let text = cut(&painter, text, font, color, rect.width() - space::S6);
-                let place = Align2::CENTER_CENTER
-                    .anchor_size(pos2(rect.center().x, rect.center().y + y), text.size());
-                painter.galley(place.min, text, color);
+                let at = pos2(rect.center().x, rect.center().y + y);
+                let room = rect.width() - space::S6;
+                paint_elided(&painter, at, Align2::CENTER_CENTER, &text, font, color, room);
             };
             put(-44.0, icon.to_string(), FontId::new(36.0, theme::icon_family()), edge);
             put(0.0, title.to_owned(), FontId::new(18.0, theme::semi_bold()), theme.text);
@@ -115,16 +115,4 @@ impl Drop {
             put(50.0, what.clone(), theme::mono_font(), theme.dim);
         }
     }
-}
-
-fn cut(
-    painter: &egui::Painter,
-    text: String,
-    font: FontId,
-    color: egui::Color32,
-    width: f32,
-) -> std::sync::Arc<egui::Galley> {
-    let mut job = egui::text::LayoutJob::simple_singleline(text, font, color);
-    job.wrap = egui::text::TextWrapping::truncate_at_width(width.max(20.0));
-    painter.layout_job(job)
 }

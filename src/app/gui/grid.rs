@@ -1,8 +1,8 @@
 //! The virtual grid that tables, numbers and records share: billions of rows × a hundred thousand
 //! columns. It knows nothing of files: a [`GridModel`] answers from memory and is told what is in sight.
 //!
-//! - [`model`]: what the grid asks; `columns`: order, widths, hiding, freezing; `scroll`: positions as
-//!   (row, fraction) and the bars; `selection`: cells, rows, columns and the steps of the cursor;
+//! - [`model`]: what the grid asks; `columns`: order, widths, hiding, freezing; `selection`: cells, rows,
+//!   columns and the steps of the cursor;
 //! - `view`: what stands where in this frame; `input`: mouse and keys; `paint`: cells and lines;
 //!   `header`: column heads and row labels; `menu`: context menus; `access`: the screen reader's side.
 //!
@@ -15,7 +15,6 @@ mod input;
 mod menu;
 pub(crate) mod model;
 mod paint;
-mod scroll;
 mod selection;
 #[cfg(test)]
 mod tests;
@@ -24,18 +23,15 @@ mod view;
 use std::ops::Range;
 
 use egui::{Rect, Response, Sense, Ui, UiBuilder};
+use serde::{Deserialize, Serialize};
 
 pub(crate) use columns::Layout;
-pub(crate) use menu::MenuChoice;
-pub(crate) use model::{
-    Cell, CellKind, ColumnHead, GridModel, GridRows, GridState, Side, SortMark, thousands,
-};
-pub(in crate::gui) use scroll::{Bar, Scrolled};
-pub(crate) use scroll::{ColumnPosition, RowPosition};
+pub(crate) use model::{Cell, CellKind, ColumnHead, GridModel, GridRows, Side, SortMark, thousands};
 pub(crate) use selection::{Kind as SelectionKind, Place, Selection};
 
 use super::icons::Icon;
 use super::theme::{self, Theme, size};
+use super::ui::RowPosition;
 use columns::Columns;
 use view::View;
 
@@ -48,13 +44,20 @@ pub(crate) struct CellAt {
     pub(crate) column: usize,
 }
 
+/// The first column in sight in the scrolling part, by position, and how much of it is out of sight.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ColumnPosition {
+    /// The position.
+    pub(crate) index: usize,
+    /// The part of it that is out of sight.
+    pub(crate) fraction: f32,
+}
+
 /// A click on the head of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HeaderClick {
     /// The model's column.
     pub(crate) column: usize,
-    /// Whether it was on the sort mark at the right of the head; elsewhere it selects the column.
-    pub(crate) on_sort: bool,
     /// Whether Shift was down: one more sort key.
     pub(crate) shift: bool,
 }
@@ -68,20 +71,14 @@ pub(crate) struct GridResponse {
     pub(crate) hovered: Option<CellAt>,
     /// The framed cell.
     pub(crate) cursor: Option<CellAt>,
-    /// The cursor moved or the selection changed.
-    pub(crate) cursor_moved: bool,
     /// Enter, Space or a double click: show this value in full.
     pub(crate) activated: Option<CellAt>,
     /// Something is to be copied.
     pub(crate) copy: Option<gander::convert::copy::CopyRequest>,
     /// The head of a column was clicked.
     pub(crate) header_clicked: Option<HeaderClick>,
-    /// What was chosen in a context menu (already done, where it concerns the grid itself).
-    pub(crate) menu: Option<MenuChoice>,
-    /// The rows in sight.
-    pub(crate) rows: Range<u64>,
-    /// The model's columns in sight, as they stand.
-    pub(crate) columns: Vec<usize>,
+    /// The name of a column that is to be copied.
+    pub(crate) copy_name: Option<String>,
 }
 
 /// What the mouse is doing with the button down.
@@ -222,11 +219,6 @@ impl Grid {
         if frozen { self.columns.freeze(column) } else { self.columns.unfreeze(column) }
     }
 
-    /// Sets the width of a column of the model, in points.
-    pub(crate) fn set_width(&mut self, column: usize, width: f32) {
-        self.columns.set_width(column, width);
-    }
-
     /// The widths of the model's columns as they stand, where each has one of its own.
     pub(crate) fn widths(&self) -> Vec<(usize, f32)> {
         self.columns.widths()
@@ -290,9 +282,6 @@ impl Grid {
         let mut child = ui.new_child(UiBuilder::new().max_rect(outer).id_salt("grid"));
         child.shrink_clip_rect(outer);
         let id = child.scope_id();
-        if model.state() != GridState::Ready {
-            return self.not_ready(&mut child, outer, model);
-        }
         self.rows = model.rows().count();
         let advance = child.fonts_mut(|fonts| fonts.glyph_width(&theme::mono_font(), '0'));
         let points = |characters: f32| view::width_of(characters, advance);
@@ -306,7 +295,6 @@ impl Grid {
         }
         let view = View::new(self, &child, outer, model);
         self.answer_go_to(&view);
-        let before = self.selection;
         let mut result = self.take_input(&mut child, id, &view, model);
 
         // What the input changed shows at once.
@@ -318,28 +306,12 @@ impl Grid {
         self.describe(&mut child, &view, model, &mut result);
         self.show_tip(&result.response, hovered);
         result.cursor = self.cursor();
-        result.cursor_moved = before != self.selection;
-        result.rows = view.first_row..view.end_row;
-        result.columns = view.columns.iter().map(|shown| shown.column).collect();
         if self.rows == 0 {
             let place = Rect::from_min_max(view.body.min, outer.max);
             let mut middle = child.new_child(UiBuilder::new().max_rect(place).id_salt("empty"));
             theme::empty_state(&mut middle, Icon::Rows, &model.empty(), "");
         }
         result
-    }
-
-    /// Draws a grid of which nothing is known or that failed.
-    fn not_ready(&mut self, ui: &mut Ui, outer: Rect, model: &dyn GridModel) -> GridResponse {
-        let response = ui.interact(outer, ui.scope_id().with("cells"), Sense::hover());
-        match model.state() {
-            GridState::Ready => {}
-            GridState::Pending(what) => theme::pending(ui, response.id.with("pending"), &what),
-            GridState::Failed(why) => {
-                theme::empty_state(ui, Icon::Problem, "This table could not be read", &why);
-            }
-        }
-        GridResponse::new(response)
     }
 
     fn answer_go_to(&mut self, view: &View) {
@@ -415,13 +387,10 @@ impl GridResponse {
             response,
             hovered: None,
             cursor: None,
-            cursor_moved: false,
             activated: None,
             copy: None,
             header_clicked: None,
-            menu: None,
-            rows: 0..0,
-            columns: Vec::new(),
+            copy_name: None,
         }
     }
 }

@@ -17,7 +17,7 @@ use gander::jobs::{Jobs, Slot};
 
 use super::commands::Action;
 use super::theme::{self, Severity, Theme, size, space};
-use super::ui::rows;
+use super::ui::{key_value, rows};
 use super::views::record::brief;
 use super::views::{Mappings, Subject, Target};
 use attributes::Attributes;
@@ -44,7 +44,7 @@ impl Inspector {
             theme::section_head(ui, "Details", None);
             ui.add_space(space::S2);
             for (name, value) in lines {
-                theme::key_value(ui, name, value);
+                key_value(ui, name, value);
             }
         });
     }
@@ -77,13 +77,13 @@ impl Inspector {
                     let Some((name, value)) = known.lines.get(line) else { return };
                     // The rows are counted while they are shown.
                     let counted = if name == details::ROWS { counted(target) } else { None };
-                    theme::key_value(ui, name, counted.as_deref().unwrap_or(value));
+                    key_value(ui, name, counted.as_deref().unwrap_or(value));
                 });
                 if *subject == Subject::Node {
                     let reader = &target.node.reader;
                     rows::ui(ui, reader.len(), LINE, |ui, line| {
                         let Some((name, value)) = reader.get(line) else { return };
-                        theme::key_value(ui, name, &brief(value));
+                        key_value(ui, name, &brief(value));
                     });
                 }
             });

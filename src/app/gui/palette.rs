@@ -18,11 +18,11 @@ use super::commands::{Action, COMMANDS, Cmd, Command, Label, Menu, Where};
 use super::facts::{self, Sums};
 use super::files::Files;
 use super::icons::Icon;
-use super::list::List;
 use super::search::{self, Hits, Query, fuzzy};
 use super::session::Recent;
 use super::tabs::Tabs;
 use super::theme::{self, Theme, size, space};
+use super::ui::{List, elided};
 use super::views::{Request, Target};
 
 /// What was searched for, and a stamp of the files that were open.
@@ -330,11 +330,7 @@ impl Line {
             ui.painter().rect_filled(rect, size::CORNER, fill);
         }
         let painter = ui.painter();
-        let cut = |text: &str, font: FontId, color, width: f32| {
-            let mut job = egui::text::LayoutJob::simple_singleline(text.to_owned(), font, color);
-            job.wrap = egui::text::TextWrapping::truncate_at_width(width.max(8.0));
-            painter.layout_job(job)
-        };
+        let cut = |text: &str, font, color, width| elided(painter, text, font, color, width);
         let y = |galley: &egui::Galley| (rect.center().y - galley.size().y / 2.0).round();
         let font = FontId::new(14.0, theme::icon_family());
         let icon_at = pos2(rect.left() + space::S2 + 7.0, rect.center().y);

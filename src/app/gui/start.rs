@@ -9,6 +9,7 @@ use super::commands::{self, Action, Cmd};
 use super::icons::Icon;
 use super::session::{self, Recent};
 use super::theme::{self, Theme, size, space};
+use super::ui::elided;
 
 /// The column in the middle of the window.
 const WIDTH: f32 = 640.0;
@@ -136,11 +137,7 @@ fn row(ui: &mut Ui, index: usize, recent: &Recent, now: u64, actions: &mut Vec<A
     if hot {
         ui.painter().rect_filled(rect.expand2(vec2(space::S2, 0.0)), size::CORNER, theme.bg3);
     }
-    let line = |text: String, font, color, width: f32| {
-        let mut job = egui::text::LayoutJob::simple_singleline(text, font, color);
-        job.wrap = egui::text::TextWrapping::truncate_at_width(width.max(10.0));
-        ui.painter().layout_job(job)
-    };
+    let line = |text: String, font, color, width| elided(ui.painter(), &text, font, color, width);
     let middle = |galley: &egui::Galley| (rect.center().y - galley.size().y / 2.0).round();
     let when = line(session::ago(recent.when, now), theme::small_font(), theme.dim, 110.0);
     let bytes = recent.bytes.map_or_else(|| "folder".to_owned(), display::bytes);

@@ -14,8 +14,8 @@ use egui::{
 
 use super::icons::Icon;
 pub(crate) use widgets::{
-    Banner, ChipResponse, Severity, button, chip, empty_state, form, icon_button, is_form_open, key_value,
-    open_form, pending, primary_button, problem_banner, section_head, segmented,
+    Severity, button, chip, empty_state, form, icon_button, is_form_open, open_form, pending, primary_button,
+    problem_banner, section_head, segmented,
 };
 
 /// Heights, widths and corners, in points.
@@ -277,12 +277,12 @@ pub(crate) fn mono(text: impl Into<String>) -> RichText {
     RichText::new(text).font(mono_font())
 }
 
-/// Text in the colour of labels.
 /// How far a job is, as words behind others; nothing where it does not know.
 pub(crate) fn percent(share: Option<f32>) -> String {
     share.map_or(String::new(), |share| format!(" {:.0} %", share.min(1.0) * 100.0))
 }
 
+/// Text in the colour of labels.
 pub(crate) fn dim(theme: &Theme, text: impl Into<String>) -> RichText {
     RichText::new(text).color(theme.dim)
 }

@@ -1,5 +1,31 @@
-//! Widgets that several rooms share.
+//! What several views and panels share: widgets that are more than a button (those are in [`theme`](super::theme)).
+//!
+//! - [`List`]: rows of one height, millions of them; [`RowPosition`] and [`ScrollBar`]: how lists, grids and texts
+//!   are scrolled; [`rows`]: rows of one height within a scroll area;
+//! - [`LongText`]: a text of any length; [`json`]: JSON as the text that it is, [`JsonTree`]: the same as a tree;
+//! - [`canvas`]: a camera over a plane of elements, for heat maps and images;
+//! - [`drop_down`]: a button that opens a menu; [`splitter`]: the border between two parts; [`TabLook`]: a tab of a strip;
+//! - [`elided`]: a line of text that is cut where it does not fit; [`key_value`]: a name and a value in a row.
+//!
+//! It uses egui, the glyphs, the theme, textures and jobs, and knows nothing of files and nodes.
 
+pub(crate) mod canvas;
+mod drop_down;
+mod elided;
 pub(crate) mod json;
-pub(crate) mod long_text;
+mod json_tree;
+mod list;
+mod long_text;
 pub(crate) mod rows;
+mod scroll;
+mod splitter;
+mod tab;
+
+pub(crate) use drop_down::{drop_button, drop_down, drop_form};
+pub(crate) use elided::{elided, key_value, paint_elided};
+pub(crate) use json_tree::JsonTree;
+pub(crate) use list::List;
+pub(crate) use long_text::LongText;
+pub(crate) use scroll::{RowPosition, ScrollBar, Scrolled};
+pub(crate) use splitter::splitter;
+pub(crate) use tab::TabLook;

@@ -7,7 +7,6 @@
 pub(crate) mod array;
 #[cfg(test)]
 mod bench;
-mod canvas;
 #[cfg(test)]
 mod comparison;
 pub(crate) mod follow;
@@ -18,7 +17,6 @@ pub(crate) mod record;
 pub(crate) mod sql;
 mod table;
 mod text;
-pub(crate) mod tree;
 
 use std::collections::HashMap;
 use std::sync::Arc;

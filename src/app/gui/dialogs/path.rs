@@ -11,6 +11,7 @@ use gander::jobs::{Jobs, Slot};
 use super::{head, room};
 use crate::gui::commands::Action;
 use crate::gui::theme::{self, Theme, size, space};
+use crate::gui::ui::paint_elided;
 
 /// The state of the dialog.
 #[derive(Default)]
@@ -133,11 +134,9 @@ impl OpenPath {
                 ui.painter().rect_filled(rect, size::CORNER, fill);
             }
             let words = if *folder { format!("{name}/") } else { name.clone() };
-            let mut job = egui::text::LayoutJob::simple_singleline(words, theme::mono_font(), theme.text);
-            job.wrap = egui::text::TextWrapping::truncate_at_width(rect.width() - 2.0 * space::S2);
-            let galley = ui.painter().layout_job(job);
-            let at = egui::pos2(rect.left() + space::S2, (rect.center().y - galley.size().y / 2.0).round());
-            ui.painter().galley(at, galley, theme.text);
+            let inner = rect.shrink2(egui::vec2(space::S2, 0.0));
+            let (at, anchor) = (inner.left_center(), egui::Align2::LEFT_CENTER);
+            paint_elided(ui.painter(), at, anchor, &words, theme::mono_font(), theme.text, inner.width());
             if response.clicked() {
                 *take = Some(index);
             }

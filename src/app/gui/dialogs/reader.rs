@@ -14,7 +14,7 @@ use crate::gui::commands::Action;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
 use crate::gui::ui::json;
-use crate::gui::ui::long_text::LongText;
+use crate::gui::ui::LongText;
 
 /// JSON of so many bytes is indented at once.
 const SOON: usize = 64 << 10;

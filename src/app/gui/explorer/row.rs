@@ -14,6 +14,7 @@ use crate::gui::icons::Icon;
 use crate::gui::search::Found;
 use crate::gui::target::{Exported, QueryStart, Target};
 use crate::gui::theme::{self, Theme, size, space};
+use crate::gui::ui::elided;
 use crate::gui::watch::Change;
 
 /// Characters of a name that are laid out, and of a path in a tool tip: either may be of any length.
@@ -225,11 +226,8 @@ impl Drawn {
         } else if self.caret.is_none() {
             x += 18.0;
         }
-        let line = |text: &str, font: FontId, color: Color32, width: f32| {
-            let mut job = egui::text::LayoutJob::simple_singleline(text.to_owned(), font, color);
-            job.wrap = egui::text::TextWrapping::truncate_at_width(width.max(8.0));
-            painter.layout_job(job)
-        };
+        let line =
+            |text: &str, font: FontId, color: Color32, width: f32| elided(painter, text, font, color, width);
         let room = rect.right() - x - space::S2 - 2.0;
         let facts_color = if self.warn {
             theme.warn

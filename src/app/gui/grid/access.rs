@@ -93,8 +93,7 @@ impl Grid {
                 node.add_action(Action::Click);
             });
             if ui.input(|input| input.has_accesskit_action_request(node_id, Action::Click)) {
-                result.header_clicked =
-                    Some(HeaderClick { column: shown.column, on_sort: false, shift: false });
+                result.header_clicked = Some(HeaderClick { column: shown.column, shift: false });
             }
         }
     }

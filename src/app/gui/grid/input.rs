@@ -3,11 +3,11 @@
 use egui::{CursorIcon, Event, EventFilter, Key, Modifiers, PointerButton, Pos2, Response, Sense, Ui};
 
 use super::model::GridModel;
-use super::scroll::{Bar, Scrolled};
 use super::selection::{Kind, Step};
 use super::view::View;
-use super::{Drag, Grid, GridResponse, HeaderClick, Place, RowPosition, Selection, Target};
+use super::{Drag, Grid, GridResponse, HeaderClick, Place, Selection, Target};
 use crate::gui::theme::size;
+use crate::gui::ui::{RowPosition, ScrollBar, Scrolled};
 use gander::convert::copy::{CopyFormat, CopyRequest};
 
 /// How near to a column's right edge the pointer takes hold of it.
@@ -112,7 +112,7 @@ impl Grid {
         if let Some(track) = view.row_bar {
             let part = self.top.part(self.rows, view.page);
             let seen = f64::from(view.page) / self.rows.max(1) as f64;
-            let bar = Bar { track, vertical: true, part, seen, name: "Rows" };
+            let bar = ScrollBar { track, vertical: true, part, seen, name: "Rows" };
             match bar.ui(ui, id.with("row bar"), &mut self.grab[0]).0 {
                 Scrolled::No => {}
                 Scrolled::To(part) => self.top = RowPosition::at_part(part, self.rows, view.page),
@@ -123,7 +123,7 @@ impl Grid {
             let room = f64::from(view.scroll_room());
             let all = self.columns.scroll_width();
             let part = (self.scrolled() / (all - room).max(1.0)).clamp(0.0, 1.0);
-            let bar = Bar { track, vertical: false, part, seen: room / all.max(1.0), name: "Columns" };
+            let bar = ScrollBar { track, vertical: false, part, seen: room / all.max(1.0), name: "Columns" };
             match bar.ui(ui, id.with("column bar"), &mut self.grab[1]).0 {
                 Scrolled::No => {}
                 Scrolled::To(part) => self.scroll_columns_to(part * (all - room), view),
@@ -311,9 +311,10 @@ impl Grid {
             && edge.is_none()
             && let Some(shown) = view.column_at(at.x)
         {
+            // The sort mark at the right sorts; elsewhere a click selects the column too.
             let sorted = model.column(shown.column).sort.is_some();
             let on_sort = sorted && at.x > shown.right() - size::ROW && at.y < view.head.top() + size::ROW;
-            result.header_clicked = Some(HeaderClick { column: shown.column, on_sort, shift });
+            result.header_clicked = Some(HeaderClick { column: shown.column, shift });
             if !on_sort {
                 self.pick_column(shown.position, shift);
                 result.response.request_focus();

@@ -1,7 +1,7 @@
 //! Context menus of cells and heads. What concerns the grid alone is done here; the rest is reported.
 
 use egui::{Button, Ui};
-use gander::convert::copy::{CopyFormat, CopyRequest};
+use gander::convert::copy::CopyFormat;
 
 use super::model::GridModel;
 use super::selection::{Kind, Selection};
@@ -12,34 +12,34 @@ use crate::gui::theme::icon_text;
 
 /// What was chosen in a context menu.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MenuChoice {
-    /// Show the value in full (also reported as activated).
+enum MenuChoice {
+    /// Show the value in full.
     Inspect(CellAt),
-    /// Copy the selection (also reported as a copy request).
+    /// Copy the selection.
     Copy(CopyFormat),
     /// Copy the selection below its column names.
     CopyWithHeaders,
-    /// Copy the column's name (left to the owner, who knows how it is quoted).
+    /// Copy the column's name.
     CopyName(usize),
-    /// The column was hidden.
+    /// Hide the column.
     Hide(usize),
-    /// All columns are shown.
+    /// Show all columns.
     ShowAll,
-    /// The column was frozen at the left.
+    /// Freeze the column at the left.
     Freeze(usize),
-    /// The column was set free.
+    /// Set the column free.
     Unfreeze(usize),
-    /// The column got the width of its values in sight.
+    /// Give the column the width of its values in sight.
     AutoFit(usize),
-    /// All columns in sight did.
+    /// The same for all columns in sight.
     AutoFitAll,
-    /// Long cells are wrapped, or cut.
+    /// Wrap long cells, or cut them.
     Wrap(bool),
-    /// The row was selected.
+    /// Select the row.
     SelectRow(u64),
-    /// The column was selected.
+    /// Select the column.
     SelectColumn(usize),
-    /// Everything was selected.
+    /// Select everything.
     SelectAll,
 }
 
@@ -153,7 +153,9 @@ impl Grid {
             MenuChoice::Inspect(cell) => result.activated = Some(cell),
             MenuChoice::Copy(format) => result.copy = self.copy_request(format, format != CopyFormat::Tsv),
             MenuChoice::CopyWithHeaders => result.copy = self.copy_request(CopyFormat::Tsv, true),
-            MenuChoice::CopyName(_) => {}
+            MenuChoice::CopyName(column) => {
+                result.copy_name = Some(model.column(column).name.into_owned());
+            }
             MenuChoice::Hide(column) => {
                 self.hide(&[column]);
                 self.selection = None;
@@ -173,7 +175,6 @@ impl Grid {
             }
             MenuChoice::SelectAll => self.select_all(),
         }
-        result.menu = Some(choice);
         result.response.request_focus();
         ui.ctx().request_repaint();
     }

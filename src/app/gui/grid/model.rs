@@ -152,18 +152,6 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// Whether there is anything to draw.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum GridState<'a> {
-    /// Rows and columns are known.
-    #[default]
-    Ready,
-    /// Nothing is known yet; says what it waits for.
-    Pending(Cow<'a, str>),
-    /// Nothing can be shown; says why.
-    Failed(Cow<'a, str>),
-}
-
 /// The data behind a grid.
 pub(crate) trait GridModel {
     /// How many rows there are.
@@ -195,11 +183,6 @@ pub(crate) trait GridModel {
     /// What stands over the row labels.
     fn row_head(&self) -> &str {
         "row"
-    }
-
-    /// Whether there is anything to draw.
-    fn state(&self) -> GridState<'_> {
-        GridState::Ready
     }
 
     /// What to say when there are no rows.

@@ -1,6 +1,5 @@
 //! The grid in a harness: a table of 10⁹ rows, one of 10⁵ columns, mouse and keys.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use egui::accesskit::Role;
@@ -15,15 +14,13 @@ use crate::gui::theme;
 struct Places {
     rows: GridRows,
     columns: usize,
-    state: GridState<'static>,
     wanted: (Range<u64>, Vec<usize>),
     pending: bool,
 }
 
 impl Places {
     fn new(rows: u64, columns: usize) -> Self {
-        let state = GridState::Ready;
-        Self { rows: GridRows::Exact(rows), columns, state, wanted: (0..0, Vec::new()), pending: false }
+        Self { rows: GridRows::Exact(rows), columns, wanted: (0..0, Vec::new()), pending: false }
     }
 }
 
@@ -48,9 +45,6 @@ impl GridModel for Places {
     fn want(&mut self, rows: Range<u64>, columns: &[usize]) {
         self.wanted = (rows, columns.to_vec());
     }
-    fn state(&self) -> GridState<'_> {
-        self.state.clone()
-    }
 }
 
 /// The grid, its data, and what it said.
@@ -61,8 +55,7 @@ struct Bench {
     copied: Option<gander::convert::copy::CopyRequest>,
     header: Option<HeaderClick>,
     hovered: Option<CellAt>,
-    rows: Range<u64>,
-    columns: Vec<usize>,
+    name: Option<String>,
 }
 
 const SIZE: Vec2 = vec2(800.0, 600.0);
@@ -82,8 +75,7 @@ fn bench(rows: u64, columns: usize) -> Harness<'static, Bench> {
         copied: None,
         header: None,
         hovered: None,
-        rows: 0..0,
-        columns: Vec::new(),
+        name: None,
     };
     let app = |ui: &mut egui::Ui, bench: &mut Bench| {
         let response = bench.grid.ui(ui, &mut bench.model);
@@ -93,7 +85,7 @@ fn bench(rows: u64, columns: usize) -> Harness<'static, Bench> {
             bench.copied = response.copy;
         }
         bench.hovered = response.hovered;
-        (bench.rows, bench.columns) = (response.rows, response.columns);
+        bench.name = response.copy_name.or(bench.name.take());
     };
     let mut harness = Harness::builder()
         .with_size(SIZE)
@@ -156,6 +148,29 @@ fn selected(harness: &Harness<'_, Bench>) -> (Range<u64>, usize) {
     (rows, columns.len())
 }
 
+/// The rows in sight, as a screen reader hears them.
+fn rows(harness: &Harness<'_, Bench>) -> Range<u64> {
+    let lines = harness.query_all_by_role(Role::Row);
+    let indices: Vec<u64> =
+        lines.filter_map(|line| Some(line.accesskit_node().data().row_index()? as u64)).collect();
+    let first = indices.iter().min().copied().unwrap_or_default();
+    first..indices.iter().max().map_or(first, |last| last + 1)
+}
+
+/// The model's columns in sight, from left to right.
+fn columns(harness: &Harness<'_, Bench>) -> Vec<usize> {
+    let mut heads: Vec<(Option<usize>, usize)> = harness
+        .query_all_by_role(Role::ColumnHeader)
+        .map(|head| {
+            let node = head.accesskit_node();
+            let name = node.label().expect("a name");
+            (node.data().column_index(), name.trim_start_matches('c').parse().expect("a number"))
+        })
+        .collect();
+    heads.sort_unstable();
+    heads.into_iter().map(|(_, column)| column).collect()
+}
+
 const BILLION: u64 = 1_000_000_000;
 
 #[test]
@@ -163,7 +178,7 @@ fn end_goes_to_the_last_of_a_billion_rows_and_arrows_move_by_one() {
     let mut harness = bench(BILLION, 5);
     press(&mut harness, Modifiers::COMMAND, Key::End);
     assert_eq!(cursor(&harness), (BILLION - 1, 4));
-    assert_eq!(harness.state().rows.end, BILLION);
+    assert_eq!(rows(&harness).end, BILLION);
     let top = harness.state().grid.row_position();
     for step in 1..=3 {
         press(&mut harness, Modifiers::NONE, Key::ArrowUp);
@@ -179,7 +194,7 @@ fn end_goes_to_the_last_of_a_billion_rows_and_arrows_move_by_one() {
     let value = format!("{}.0", cursor(&harness).0);
     harness.get_by(|node| node.role() == Role::GridCell && node.value().as_deref() == Some(&value));
     press(&mut harness, Modifiers::COMMAND, Key::Home);
-    assert_eq!((cursor(&harness), harness.state().rows.start), ((0, 0), 0));
+    assert_eq!((cursor(&harness), rows(&harness).start), ((0, 0), 0));
 }
 
 #[test]
@@ -187,10 +202,9 @@ fn the_thumb_reaches_the_last_row_and_the_wheel_moves_by_points() {
     let mut harness = bench(BILLION, 5);
     let bar = RIGHT - size::SCROLL_BAR / 2.0;
     drag(&mut harness, &[pos2(bar, HEAD + 5.0), pos2(bar, 300.0), pos2(bar, 580.0), pos2(bar, 640.0)]);
-    let state = harness.state();
-    assert_eq!(state.rows.end, BILLION);
+    assert_eq!(rows(&harness).end, BILLION);
     let last = RowPosition::last(BILLION, (BOTTOM - HEAD) / size::ROW);
-    assert_eq!(state.grid.row_position(), last);
+    assert_eq!(harness.state().grid.row_position(), last);
     // One row up by the wheel, exactly.
     harness.event(Event::PointerMoved(pos2(300.0, 300.0)));
     harness.step();
@@ -215,16 +229,16 @@ fn wheel(harness: &mut Harness<'_, Bench>, delta: Vec2) {
 #[test]
 fn a_hundred_thousand_columns_scroll_sideways() {
     let mut harness = bench(1000, 100_000);
-    assert!(harness.state().columns.len() < 12);
+    assert!(columns(&harness).len() < 12);
     press(&mut harness, Modifiers::NONE, Key::ArrowRight);
     assert_eq!(cursor(&harness), (0, 0));
     press(&mut harness, Modifiers::NONE, Key::End);
     assert_eq!(cursor(&harness), (0, 99_999));
-    assert_eq!(harness.state().columns.last(), Some(&99_999));
+    assert_eq!(columns(&harness).last(), Some(&99_999));
     for step in 1..=20 {
         press(&mut harness, Modifiers::NONE, Key::ArrowLeft);
         assert_eq!(cursor(&harness), (0, 99_999 - step));
-        assert!(harness.state().columns.contains(&(99_999 - step)));
+        assert!(columns(&harness).contains(&(99_999 - step)));
     }
     let wanted = &harness.state().model.wanted.1;
     assert!(wanted.len() < 20 && wanted.is_sorted());
@@ -234,7 +248,7 @@ fn a_hundred_thousand_columns_scroll_sideways() {
     assert!(thumb.accesskit_node().numeric_value().is_some_and(|part| part > 0.99));
     drag(&mut harness, &[pos2(RIGHT - 30.0, y), pos2(400.0, y), pos2(-50.0, y)]);
     assert_eq!(harness.state().grid.column_position(), ColumnPosition::default());
-    assert_eq!(harness.state().columns.first(), Some(&0));
+    assert_eq!(columns(&harness).first(), Some(&0));
 }
 
 #[test]
@@ -257,7 +271,7 @@ fn the_mouse_selects_cells_rows_and_columns() {
     // Columns by their heads.
     click(&mut harness, pos2(a.x, LEFT), Modifiers::NONE);
     assert_eq!(selected(&harness), (0..1000, 1));
-    assert_eq!(harness.state().header, Some(HeaderClick { column: 1, on_sort: false, shift: false }));
+    assert_eq!(harness.state().header, Some(HeaderClick { column: 1, shift: false }));
     click(&mut harness, pos2(b.x, LEFT), Modifiers::SHIFT);
     assert_eq!(selected(&harness), (0..1000, 3));
     // Everything by the corner.
@@ -271,7 +285,7 @@ fn keys_select_copy_and_open() {
     harness.state_mut().grid.scroll_to(500, Some(2));
     harness.run();
     assert_eq!(cursor(&harness), (500, 2));
-    assert!(harness.state().rows.contains(&500));
+    assert!(rows(&harness).contains(&500));
     for key in [Key::ArrowDown, Key::ArrowDown, Key::ArrowRight] {
         press(&mut harness, Modifiers::SHIFT, key);
     }
@@ -326,7 +340,7 @@ fn columns_are_resized_fitted_and_moved_by_the_mouse() {
     // The first column goes behind the third.
     let behind = left + fitted + 1.8 * width;
     drag(&mut harness, &[pos2(left + 10.0, LEFT), pos2(left + 80.0, LEFT), pos2(behind, LEFT)]);
-    assert_eq!(harness.state().columns, [1, 2, 0, 3, 4]);
+    assert_eq!(columns(&harness), [1, 2, 0, 3, 4]);
     assert_eq!(harness.state().grid.layout().order.as_deref(), Some(&[1, 2, 0, 3, 4][..]));
 }
 
@@ -338,7 +352,7 @@ fn frozen_columns_stay_and_hidden_ones_are_gone() {
     grid.hide(&[0, 1]);
     grid.scroll_to(0, Some(500));
     harness.run();
-    let columns = harness.state().columns.clone();
+    let columns = columns(&harness);
     assert_eq!(columns[0], 7);
     assert!(columns.contains(&500) && !columns.contains(&2), "{columns:?}");
     let layout = harness.state().grid.layout().clone();
@@ -375,13 +389,29 @@ fn the_menu_opens_by_key_and_hides_a_column() {
     press(&mut harness, Modifiers::SHIFT, Key::F10);
     harness.get_by_label("Hide column").click();
     harness.run();
-    assert_eq!(harness.state().columns, [0, 1, 3, 4]);
+    assert_eq!(columns(&harness), [0, 1, 3, 4]);
     harness.state_mut().grid.scroll_to(3, Some(3));
     harness.run();
     press(&mut harness, Modifiers::SHIFT, Key::F10);
     harness.get_by_label("Show 1 hidden").click();
     harness.run();
-    assert_eq!(harness.state().columns, [0, 1, 2, 3, 4]);
+    assert_eq!(columns(&harness), [0, 1, 2, 3, 4]);
+}
+
+#[test]
+fn the_menu_of_a_column_copies_its_name() {
+    let mut harness = bench(1000, 5);
+    let at = pos2(cell_at(&harness, 0, 2).x, LEFT);
+    harness.event(Event::PointerMoved(at));
+    for pressed in [true, false] {
+        let (button, modifiers) = (egui::PointerButton::Secondary, Modifiers::NONE);
+        harness.event(Event::PointerButton { pos: at, button, pressed, modifiers });
+        harness.step();
+    }
+    harness.run();
+    harness.get_by_label("Copy name").click();
+    harness.run();
+    assert_eq!(harness.state().name.as_deref(), Some("c2"));
 }
 
 #[test]
@@ -406,7 +436,7 @@ fn a_screen_reader_hears_the_true_size_and_place() {
 }
 
 #[test]
-fn a_screen_reader_hears_what_a_pending_an_empty_and_a_failed_grid_are() {
+fn a_screen_reader_hears_that_a_grid_is_empty() {
     let mut harness = bench(0, 3);
     harness.get_by_label("No rows");
     harness.state_mut().model.rows = GridRows::AtLeast(0);
@@ -415,14 +445,6 @@ fn a_screen_reader_hears_what_a_pending_an_empty_and_a_failed_grid_are() {
     harness.get_by_label("c1");
     press(&mut harness, Modifiers::NONE, Key::ArrowDown);
     assert_eq!(harness.state().grid.selection(), None);
-    harness.state_mut().model.state = GridState::Pending(Cow::Borrowed("Reading the footer"));
-    harness.step();
-    assert!(harness.query_by_label_contains("Reading the footer").is_none());
-    harness.run_steps(20);
-    harness.get_by_label_contains("Reading the footer");
-    harness.state_mut().model.state = GridState::Failed(Cow::Borrowed("The footer is missing."));
-    harness.run();
-    harness.get_by_label_contains("The footer is missing.");
 }
 
 #[test]
@@ -462,7 +484,7 @@ fn a_tiny_place_and_a_shrinking_table_do_no_harm() {
         harness.state_mut().model.rows = GridRows::Exact(7);
         harness.state_mut().model.columns = 2;
         harness.run();
-        assert_eq!((harness.state().rows.clone(), harness.state().columns.len()), (0..7, 2));
+        assert_eq!((rows(&harness), columns(&harness).len()), (0..7, 2));
         assert_eq!(cursor(&harness).0, 6);
         harness.state_mut().model.rows = GridRows::AtLeast(0);
         harness.state_mut().model.columns = 0;

@@ -14,7 +14,7 @@ use super::details::Known;
 use crate::gui::commands::Action;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, body_font, icon_family, mono_font, size, space};
-use crate::gui::ui::{json, rows};
+use crate::gui::ui::{json, key_value, paint_elided, rows};
 use crate::gui::views::Target;
 use crate::gui::views::follow::{Follow, looks_like_one};
 use crate::gui::views::record::{brief, value_text};
@@ -210,7 +210,7 @@ fn line(
     let reference = looks_like_one(&text) && !structured;
     let long = structured || reference || text.chars().count() > LONG || text.contains('\n');
     if !long {
-        theme::key_value(ui, name, &text);
+        key_value(ui, name, &text);
         return None;
     }
     let theme = Theme::of(ui);
@@ -224,13 +224,9 @@ fn line(
     }
     let put = |text: &str, font, color, left: f32, width: f32, right: bool| {
         let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        let mut job = egui::text::LayoutJob::simple_singleline(text, font, color);
-        job.wrap = egui::text::TextWrapping::truncate_at_width(width.max(16.0));
-        let galley = ui.painter().layout_job(job);
-        let x = if right { left + width - galley.size().x } else { left };
-        let drawn = galley.size().x;
-        ui.painter().galley(pos2(x, rect.center().y - galley.size().y / 2.0), galley, color);
-        drawn
+        let (anchor, x) =
+            if right { (Align2::RIGHT_CENTER, left + width) } else { (Align2::LEFT_CENTER, left) };
+        paint_elided(ui.painter(), pos2(x, rect.center().y), anchor, &text, font, color, width).width()
     };
     let mark = 18.0;
     let name_width = put(name, body_font(), theme.dim, rect.left(), rect.width() * 0.5, false);

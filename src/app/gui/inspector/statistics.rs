@@ -16,6 +16,7 @@ use super::Key;
 use super::details::Known;
 use super::numbers::{self, Numbers};
 use crate::gui::theme::{self, Theme, mono_small_font, space};
+use crate::gui::ui::key_value;
 use crate::gui::views::{Subject, Target};
 use gander::bytes::display::short_number;
 
@@ -96,7 +97,7 @@ impl Statistics {
         match numbers {
             Some(numbers) => {
                 for (name, value) in &numbers.lines {
-                    theme::key_value(ui, name, value);
+                    key_value(ui, name, value);
                 }
                 if let Some(histogram) = &numbers.histogram {
                     draw(ui, histogram);
@@ -107,10 +108,10 @@ impl Statistics {
                 if !numbers.exact && !stored.is_empty() {
                     ui.add_space(space::S2);
                     theme::section_head(ui, "Of all rows", Some(("from the file", theme.good)));
-                    stored.iter().for_each(|(name, value)| drop(theme::key_value(ui, name, value)));
+                    stored.iter().for_each(|(name, value)| drop(key_value(ui, name, value)));
                 }
             }
-            None => stored.iter().for_each(|(name, value)| drop(theme::key_value(ui, name, value))),
+            None => stored.iter().for_each(|(name, value)| drop(key_value(ui, name, value))),
         }
         if let Some(error) = error.filter(|error| !error.is_cancelled()) {
             ui.add(egui::Label::new(egui::RichText::new(error.to_string()).color(theme.bad)).wrap());

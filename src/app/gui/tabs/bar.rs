@@ -1,14 +1,12 @@
 //! How tabs look and what clicks on them do.
 
-use egui::{
-    Align2, Color32, FontId, Id, PointerButton, Response, Role, Sense, Stroke, Ui, Visuals, WidgetInfo,
-    WidgetText, pos2, vec2,
-};
+use egui::{Color32, Id, Response, Sense, Stroke, Ui, Visuals, WidgetText};
 use egui_tiles::{Behavior, SimplificationOptions, TabState, TileId, Tiles, UiResponse};
 
 use super::{Pane, TabsCx};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
+use crate::gui::ui::TabLook;
 use crate::gui::views::Status;
 
 /// The tabs' behaviour in one frame.
@@ -17,9 +15,6 @@ pub(super) struct Behaviour<'a> {
     pub(super) active: Option<TileId>,
     pub(super) close: Vec<TileId>,
 }
-
-/// The most that a tab's name takes, in points.
-const WIDEST: f32 = 220.0;
 
 impl Behavior<Pane> for Behaviour<'_> {
     fn pane_ui(&mut self, ui: &mut Ui, tile_id: TileId, pane: &mut Pane) -> UiResponse {
@@ -55,16 +50,17 @@ impl Behavior<Pane> for Behaviour<'_> {
             Some(pane) => (pane.title().to_owned(), pane.preview),
             None => ("group".to_owned(), false),
         };
-        let font = if preview { theme::italic_font() } else { theme::body_font() };
-        let active = self.active == Some(tile_id);
-        let color = if state.active { theme.text } else { theme.dim };
-        let mut job = egui::text::LayoutJob::simple_singleline(title.clone(), font, color);
-        job.wrap = egui::text::TextWrapping::truncate_at_width(WIDEST);
-        let galley = ui.painter().layout_job(job);
-        let width = galley.size().x + space::S3 + 2.0 + space::S2 + 16.0 + space::S2;
-        let (_, rect) = ui.allocate_space(vec2(width, ui.available_height()));
-        let response = ui.interact(rect, id, Sense::click_and_drag());
-        response.widget_info(|| WidgetInfo::selected(Role::Tab, true, state.active, &title));
+        let look = TabLook {
+            title: &title,
+            spoken: &title,
+            font: if preview { theme::italic_font() } else { theme::body_font() },
+            color: if state.active { theme.text } else { theme.dim },
+            mark: None,
+            is_chosen: state.active,
+            is_active: self.active == Some(tile_id),
+            is_drawn: !state.is_being_dragged,
+        };
+        let (response, close) = look.ui(ui, id, Sense::click_and_drag());
         if response.clicked() || response.drag_started() {
             self.active = Some(tile_id);
         }
@@ -74,22 +70,7 @@ impl Behavior<Pane> for Behaviour<'_> {
                 pane.grab = super::pane::Grab::Now;
             }
         }
-        if ui.is_rect_visible(rect) && !state.is_being_dragged {
-            let fill = if state.active { theme.bg2 } else { theme.bg1 };
-            ui.painter().rect_filled(rect, 0.0, fill);
-            ui.painter().vline(rect.right() - 0.5, rect.y_range(), theme.hairline());
-            if state.active {
-                let line = if active { theme.accent } else { theme.faint };
-                let top = egui::Rect::from_min_size(rect.min, vec2(rect.width() - 1.0, 2.0));
-                ui.painter().rect_filled(top, 0.0, line);
-            } else {
-                ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, theme.hairline());
-            }
-            let at = pos2(rect.left() + space::S3 + 2.0, (rect.center().y - galley.size().y / 2.0).round());
-            ui.painter().galley(at, galley, color);
-            self.cross(ui, rect, tile_id, &title, response.hovered() || state.active);
-        }
-        if response.clicked_by(PointerButton::Middle) {
+        if close {
             self.close.push(tile_id);
         }
         response.context_menu(|ui| self.menu(ui, tiles, tile_id));
@@ -178,31 +159,6 @@ impl Behaviour<'_> {
         {
             self.cx.actions.push(crate::gui::commands::Action::Copy(tip));
             ui.close();
-        }
-    }
-
-    /// The cross at the right of a tab.
-    fn cross(&mut self, ui: &Ui, tab: egui::Rect, tile_id: TileId, title: &str, strong: bool) {
-        let theme = Theme::of(ui);
-        let center = pos2(tab.right() - space::S2 - 9.0, tab.center().y);
-        let rect = egui::Rect::from_center_size(center, vec2(18.0, 18.0));
-        let response = ui.interact(rect, ui.scope_id().with(("close", tile_id)), Sense::click());
-        let spoken = format!("Close {title}");
-        response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &spoken));
-        if response.hovered() {
-            ui.painter().rect_filled(rect, size::CORNER, theme.bg3);
-        }
-        let color = if response.hovered() {
-            theme.text
-        } else if strong {
-            theme.dim
-        } else {
-            theme.faint
-        };
-        let font = FontId::new(11.0, theme::icon_family());
-        ui.painter().text(center, Align2::CENTER_CENTER, Icon::Close, font, color);
-        if response.clicked() {
-            self.close.push(tile_id);
         }
     }
 }

@@ -5,9 +5,7 @@ use egui::{
     Stroke, StrokeKind, Ui, UiBuilder, WidgetInfo, vec2,
 };
 
-use super::{
-    Icon, Theme, body_font, dim, heading, icon, mono, mono_font, semi_bold, size, small_font, space,
-};
+use super::{Icon, Theme, body_font, dim, heading, icon, semi_bold, size, small_font, space};
 
 /// The one button of a bar or dialog that does what the person came for.
 pub(crate) fn primary_button(ui: &mut Ui, text: &str) -> Response {
@@ -160,54 +158,9 @@ pub(crate) fn section_head(ui: &mut Ui, text: &str, note: Option<(&str, Color32)
     .response
 }
 
-/// A row of the inspector: what it is on the left, the value on the right, cut if it is too long;
-/// the tool tip shows all of it and a click copies it.
-pub(crate) fn key_value(ui: &mut Ui, key: &str, value: &str) -> Response {
-    let theme = Theme::of(ui);
-    let (rect, response) =
-        ui.allocate_exact_size(vec2(ui.available_width(), size::ROW - 2.0), Sense::click());
-    // Either may be of any length; a click copies all of the value.
-    let beginning = |text: &str, most: usize| text.chars().take(most).collect::<String>();
-    let key = beginning(key, 300);
-    let spoken = format!("{key}: {}", beginning(value, 4000));
-    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &spoken));
-    if response.hovered() || response.has_focus() {
-        ui.painter().rect_filled(rect.expand2(vec2(space::S1, 0.0)), size::CORNER, theme.bg3);
-    }
-    let key_width = (rect.width() * 0.6).max(rect.width() - 200.0);
-    let key_galley = cut(ui, &key, body_font(), theme.dim, key_width);
-    let room = (rect.width() - key_galley.size().x - space::S3).max(24.0);
-    let shown: String = value.chars().take(300).map(|c| if c.is_control() { ' ' } else { c }).collect();
-    let value_galley = cut(ui, &shown, mono_font(), theme.text, room);
-    let elided = value_galley.elided || key_galley.elided;
-    let y = |galley: &egui::Galley| rect.center().y - galley.size().y / 2.0;
-    let key_at = egui::pos2(rect.left(), y(&key_galley)).round_to_pixels(ui);
-    let value_at = egui::pos2(rect.right() - value_galley.size().x, y(&value_galley)).round_to_pixels(ui);
-    ui.painter().galley(key_at, key_galley, theme.dim);
-    ui.painter().galley(value_at, value_galley, theme.text);
-    if response.clicked() {
-        ui.ctx().copy_text(value.to_owned());
-    }
-    response.on_hover_ui(|ui| {
-        if elided {
-            ui.label(mono(beginning(value, 4000)));
-        }
-        ui.label(dim(theme, "Click to copy"));
-    })
-}
-
-/// One line of text that ends in `…` where it does not fit.
-fn cut(ui: &Ui, text: &str, font: egui::FontId, color: Color32, width: f32) -> std::sync::Arc<egui::Galley> {
-    let mut job = egui::text::LayoutJob::simple_singleline(text.to_owned(), font, color);
-    job.wrap = egui::text::TextWrapping::truncate_at_width(width);
-    ui.painter().layout_job(job)
-}
-
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Severity {
-    /// Worth knowing.
-    Info,
     /// Odd, but readable.
     Remark,
     /// Something could not be read or is wrong.
@@ -230,7 +183,6 @@ pub(crate) fn problem_banner(
 ) -> Banner {
     let theme = Theme::of(ui);
     let (color, glyph) = match severity {
-        Severity::Info => (theme.accent, Icon::Info),
         Severity::Remark => (theme.warn, Icon::Warning),
         Severity::Problem => (theme.bad, Icon::Problem),
     };
@@ -380,7 +332,6 @@ mod tests {
         seen.pressed += usize::from(icon_button(ui, Icon::Reload, "Reload").clicked());
         seen.pressed += usize::from(primary_button(ui, "Export…").clicked());
         section_head(ui, "Statistics", Some(("exact", Theme::of(ui).good)));
-        key_value(ui, "Codec", "ZSTD");
         let lines = [("3 NaN", Some("go")), ("row 88 is all zero", Some("go there"))];
         let banner = problem_banner(ui, Severity::Problem, "Health", &lines);
         seen.go = banner.go.or(seen.go);
@@ -399,13 +350,5 @@ mod tests {
         let seen = harness.state();
         assert_eq!((seen.mode, seen.removed, seen.go, seen.pressed), (1, true, Some(1), 2));
         harness.get_by_label("Statistics");
-        // A click on a value copies it, in one of the frames of press and release.
-        harness.get_by_label("Codec: ZSTD").click();
-        let copied = (0..4).any(|_| {
-            harness.step();
-            let mut commands = harness.output().platform_output.commands.iter();
-            commands.any(|command| matches!(command, egui::OutputCommand::CopyText(text) if text == "ZSTD"))
-        });
-        assert!(copied);
     }
 }

@@ -12,7 +12,7 @@ use gander::bytes::task::Task;
 use gander::jobs::{Jobs, Slot};
 
 use crate::gui::icons::Icon;
-use crate::gui::list::List;
+use super::list::List;
 use crate::gui::theme::{self, Theme, size, space};
 
 /// Texts of at most so many bytes are one label.

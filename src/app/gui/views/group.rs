@@ -311,6 +311,7 @@ impl View for Group {
         if let Some(request) = &response.copy {
             cx.actions.push(Action::Copy(model.copy(request)));
         }
+        cx.actions.extend(response.copy_name.map(Action::Copy));
         let hovered = response.hovered.or(response.cursor);
         if let Some(at) = hovered
             && let Some(entry) = model.entry(at.row)
@@ -486,10 +487,6 @@ impl GridModel for Rows<'_> {
 
     fn empty(&self) -> Cow<'_, str> {
         if self.listed.entries.is_empty() { "Nothing is in here".into() } else { "No name fits".into() }
-    }
-
-    fn state(&self) -> GridState<'_> {
-        GridState::Ready
     }
 
     fn copy_formats(&self) -> &[CopyFormat] {

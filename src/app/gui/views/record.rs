@@ -8,14 +8,12 @@ use gander::bytes::task::Task;
 use gander::data::node;
 use gander::jobs::Slot;
 
-use super::tree::JsonTree;
 use super::{Target, View, ViewCx};
 use crate::gui::commands::{Action, Label};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
 use crate::gui::ui::json::{self, Json};
-use crate::gui::ui::long_text::LongText;
-use crate::gui::ui::rows;
+use crate::gui::ui::{JsonTree, LongText, key_value, rows};
 
 /// Characters of a value on one line.
 const BRIEF: usize = 300;
@@ -123,7 +121,7 @@ impl Record {
         rows::ui(ui, found.len(), size::ROW - 2.0, |ui, row| {
             let Some(at) = found.get(row).copied() else { return };
             let Some((name, value)) = of(node).nth(at) else { return };
-            if theme::key_value(ui, name, &brief(value)).clicked() {
+            if key_value(ui, name, &brief(value)).clicked() {
                 *chosen = Some(at);
             }
         });

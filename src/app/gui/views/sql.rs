@@ -15,7 +15,7 @@ mod steps;
 use gander::bytes::error::UnlessCancelled;
 use std::sync::Arc;
 
-use egui::{Key, Modifiers, Rect, Sense, Ui, UiBuilder, pos2, vec2};
+use egui::{Key, Modifiers, Rect, Ui, UiBuilder, pos2, vec2};
 use gander::data::content::Table;
 use gander::data::format::Data;
 use gander::data::open::Document;
@@ -24,13 +24,13 @@ use gander::query::{QueryResult, Registered};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::array::dims::drop_down;
 use super::{
     QueryStart, Request, Target, View, ViewCommand, ViewCx, labels, restored, run as run_command, saved,
 };
 use crate::gui::commands::{CTRL, CTRL_SHIFT, Label};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
+use crate::gui::ui::{drop_down, splitter};
 use editor::Editor;
 use run::{Mode, Run, State};
 
@@ -270,20 +270,9 @@ impl SqlView {
     /// The line between the text and the result, to be dragged.
     fn edge(&mut self, ui: &Ui, whole: Rect) {
         let at = whole.top() + self.height;
-        let edge = Rect::from_min_max(pos2(whole.left(), at - 3.0), pos2(whole.right(), at + 3.0));
-        let drag = ui.interact(edge, ui.scope_id().with("edge"), Sense::drag());
-        drag.widget_info(|| {
-            egui::WidgetInfo::labeled(
-                egui::Role::Splitter,
-                true,
-                "Border between the statements and their results",
-            )
-        });
-        if drag.hovered() || drag.dragged() {
-            ui.ctx().set_cursor_icon(egui::CursorIcon::ResizeVertical);
-            ui.painter().hline(whole.x_range(), at, egui::Stroke::new(2.0, Theme::of(ui).accent));
-        }
-        self.height = (self.height + drag.drag_delta().y).max(LEAST);
+        let (id, name) = (ui.scope_id().with("edge"), "Border between the statements and their results");
+        let by = splitter(ui, id, name, whole.x_range(), at);
+        self.height = (self.height + by).max(LEAST);
     }
 
     /// Runs all statements, or those that are selected.

@@ -37,11 +37,10 @@ use serde_json::Value;
 
 use super::{Request, Subject, Target, View, ViewCommand, ViewCx, labels, restored, run, saved, sql};
 use crate::gui::commands::{ALT, Action, Label};
-use crate::gui::grid::{
-    self, CellAt, ColumnPosition, GridRows, Layout, RowPosition, Selection, SelectionKind, thousands,
-};
+use crate::gui::grid::{self, CellAt, ColumnPosition, GridRows, Layout, Selection, SelectionKind, thousands};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
+use crate::gui::ui::RowPosition;
 use bar::Bar;
 use find::{Find, Place};
 use inspect::Inspect;
@@ -402,9 +401,7 @@ impl TableView {
         if let Some(request) = response.copy {
             self.copying = Some((request, Slot::default()));
         }
-        if let Some(crate::gui::grid::MenuChoice::CopyName(column)) = response.menu {
-            cx.actions.push(Action::Copy(self.sheet().column_name(column).to_owned()));
-        }
+        cx.actions.extend(response.copy_name.map(Action::Copy));
     }
 
     fn summary_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
@@ -686,7 +683,7 @@ impl View for TableView {
             self.main.grid.scroll_to(cell.row, Some(cell.column));
         }
         let area = self.footer(ui, whole);
-        let (top, bottom) = self.inspect.split(ui, area);
+        let (top, bottom) = self.inspect.split(area);
         let mut upper = ui.new_child(UiBuilder::new().max_rect(top).id_salt("rows"));
         upper.shrink_clip_rect(top);
         match self.mode {
@@ -701,6 +698,7 @@ impl View for TableView {
             let name = cell.map_or(String::new(), |cell| sheet.column_name(cell.column).to_owned());
             let table = sheet.table.clone();
             self.inspect.ui(ui, place, cx.jobs, &table, cell, &name);
+            self.inspect.border(ui, place);
         }
         self.take_copy(cx);
         // Last: the grid and the groups have things to give up, too.

@@ -20,12 +20,12 @@ use gander::jobs::Slot;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::array::dims::drop_down;
 use super::{Request, Target, View, ViewCommand, ViewCx, labels, restored, run, saved};
 use crate::gui::commands::{ALT, Action, Label};
-use crate::gui::grid::{Bar, RowPosition, Scrolled, thousands};
+use crate::gui::grid::thousands;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, mono_font, size, space};
+use crate::gui::ui::{RowPosition, ScrollBar, Scrolled, drop_down};
 use find::Find;
 use lines::{Lines, Marks, Place};
 
@@ -259,7 +259,7 @@ impl TextView {
         let (total, page) = (self.total(), self.scroll_page());
         let track = Rect::from_min_max(pos2(area.right() - size::SCROLL_BAR, area.top()), area.max);
         let seen = self.share / total.max(1) as f64;
-        let bar = Bar { track, vertical: true, part: self.top.part(total, page), seen, name: "Lines" };
+        let bar = ScrollBar { track, vertical: true, part: self.top.part(total, page), seen, name: "Lines" };
         match bar.ui(ui, ui.scope_id().with("lines bar"), &mut self.grab).0 {
             Scrolled::No => {}
             Scrolled::To(part) => self.top = RowPosition::at_part(part, total, page),
@@ -275,7 +275,8 @@ impl TextView {
             pos2(body.right(), area.bottom()),
         );
         let seen = f64::from(body.width() / (body.width() + most));
-        let bar = Bar { track, vertical: false, part: f64::from(self.left / most), seen, name: "Columns" };
+        let bar =
+            ScrollBar { track, vertical: false, part: f64::from(self.left / most), seen, name: "Columns" };
         match bar.ui(ui, ui.scope_id().with("side bar"), &mut self.side_grab).0 {
             Scrolled::No => {}
             Scrolled::To(part) => self.left = part as f32 * most,

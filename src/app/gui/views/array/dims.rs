@@ -7,12 +7,12 @@ use gander::jobs::{Jobs, Slot};
 use std::sync::Arc;
 
 use egui::{
-    Align, DragValue, Label, Layout, PopupCloseBehavior, Rect, RichText, ScrollArea, Sense, Slider, TextEdit,
-    Ui, UiBuilder, vec2,
+    Align, DragValue, Label, Layout, Rect, RichText, ScrollArea, Sense, Slider, TextEdit, Ui, UiBuilder, vec2,
 };
 
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
+use crate::gui::ui::drop_down;
 
 /// Steps of a playing slider, each second, when nothing else was chosen.
 const RATE: f64 = 8.0;
@@ -354,36 +354,4 @@ impl Dims {
 /// The axes that have a slider: those with more than one place to stand.
 fn moving(mapping: &Mapping, image: bool) -> Vec<usize> {
     mapping.others(image).into_iter().filter(|&axis| mapping.shape()[axis] > 1).collect()
-}
-
-/// A button with words and a caret that opens a menu.
-pub(crate) fn drop_down(ui: &mut Ui, text: &str, name: &str, menu: impl FnOnce(&mut Ui)) {
-    opens(ui, text, name, PopupCloseBehavior::CloseOnClick, menu);
-}
-
-/// The same, where numbers can be typed in the menu: it stays open when they are clicked.
-pub(crate) fn drop_form(ui: &mut Ui, text: &str, name: &str, menu: impl FnOnce(&mut Ui)) {
-    opens(ui, text, name, PopupCloseBehavior::CloseOnClickOutside, menu);
-}
-
-fn opens(ui: &mut Ui, text: &str, name: &str, close: PopupCloseBehavior, menu: impl FnOnce(&mut Ui)) {
-    use egui::containers::menu::{MenuButton, MenuConfig, SubMenuButton, is_in_menu};
-    use egui::text::{LayoutJob, TextFormat};
-    let color = egui::Color32::PLACEHOLDER;
-    let mut job = LayoutJob::default();
-    let format = |font_id| TextFormat { font_id, color, ..Default::default() };
-    job.append(text, 0.0, format(theme::body_font()));
-    let caret = egui::FontId::new(size::TEXT_SMALL, theme::icon_family());
-    job.append(&Icon::CaretDown.glyph().to_string(), space::S1, format(caret));
-    let theme = Theme::of(ui);
-    let button = egui::Button::new(job).fill(theme.bg1).min_size(vec2(0.0, size::CONTROL));
-    let response = match is_in_menu(ui) {
-        true => SubMenuButton::from_button(button).ui(ui, menu).0,
-        false => {
-            MenuButton::from_button(button).config(MenuConfig::new().close_behavior(close)).ui(ui, menu).0
-        }
-    };
-    let spoken = if name.contains(text) { name.to_owned() } else { format!("{name}: {text}") };
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &spoken));
-    response.on_hover_text(name);
 }

@@ -19,11 +19,11 @@ use gander::jobs::{Partial, Shown};
 use serde::{Deserialize, Serialize};
 
 use super::super::ViewCx;
-use super::dims::drop_down;
 use super::loader::{Loader, SliceKey, SliceValue};
 use super::plotting::calm;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Severity, Theme, size, space};
+use crate::gui::ui::drop_down;
 
 /// What is counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

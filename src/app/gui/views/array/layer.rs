@@ -16,7 +16,7 @@ use gander::data::plane::tiles;
 use gander::data::plane::{Plane, Slice, ValueSummary, Window};
 use gander::jobs::{Jobs, Partial, Slot, Wish};
 
-use super::super::canvas::{Painted, Sight};
+use crate::gui::ui::canvas::{Painted, Sight};
 
 /// Which plane: of which picture's array, which slice, which part of it, seen as what.
 pub(crate) type PlaneKey = (u64, Slice, Window, ComplexPart);

@@ -17,12 +17,12 @@ use gander::data::region::Span;
 use serde::{Deserialize, Serialize};
 
 use super::super::ViewCx;
-use super::dims::drop_down;
 use super::loader::{Loader, SliceKey, SliceValue};
 use super::plotting::calm;
 use super::probe;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Severity, Theme, space};
+use crate::gui::ui::drop_down;
 
 /// Lines at once.
 const LINES: usize = 16;

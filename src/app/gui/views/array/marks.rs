@@ -10,8 +10,8 @@ use gander::data::numbers::{ComplexPart, NonFinite, element_text, numbers};
 use gander::data::plane::color::{ColorScale, non_finite_color};
 use gander::data::plane::{Plane, ValueSummary};
 
-use super::super::canvas::Sight;
 use crate::gui::theme::{self, Theme, mono, picture_color, space};
+use crate::gui::ui::canvas::Sight;
 
 /// Room for the colour bar at the right of a heat map.
 pub(super) const BAR_ROOM: f32 = 108.0;

@@ -22,15 +22,13 @@ use serde::{Deserialize, Serialize};
 use super::super::ViewCx;
 use super::super::follow::Follow;
 use super::blocks::{Block, Key, Values};
-use super::dims::drop_down;
 use super::loader::{Loader, SliceKey};
 use super::probe;
 use super::texts;
 use crate::gui::commands::Action;
 use crate::gui::grid::Layout;
-use crate::gui::grid::{
-    Cell, CellAt, CellKind, ColumnHead, Grid, GridModel, GridRows, GridState, RowPosition, Side,
-};
+use crate::gui::grid::{Cell, CellAt, CellKind, ColumnHead, Grid, GridModel, GridRows, Side};
+use crate::gui::ui::{RowPosition, drop_down};
 
 /// How numbers are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -207,6 +205,7 @@ impl Numbers {
         if let Some(request) = response.copy {
             self.start_copy(cx, request);
         }
+        cx.actions.extend(response.copy_name.map(Action::Copy));
         self.finish_copy(cx, array, &slice);
         self.sum(cx, array, &slice);
     }
@@ -616,10 +615,6 @@ impl GridModel for Model<'_> {
 
     fn copy_formats(&self) -> &[CopyFormat] {
         if self.heads.is_empty() { CopyFormat::UNNAMED } else { &CopyFormat::ALL }
-    }
-
-    fn state(&self) -> GridState<'_> {
-        GridState::Ready
     }
 
     fn empty(&self) -> std::borrow::Cow<'_, str> {

@@ -7,13 +7,13 @@ use gander::data::numbers::{ComplexPart, NonFinite};
 use gander::data::plane::color::{ColorMap, ColorRange, HeatMapSpec, ImageSpec, Norm, usual_window};
 use gander::data::plane::{Mapping, Slice, ValueSummary};
 
-use super::super::canvas::{Camera, Cells};
 use super::ArrayView;
 use super::Mode;
-use super::dims::{drop_down, drop_form};
 use super::pictured::Pictured;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
+use crate::gui::ui::canvas::{Camera, Cells};
+use crate::gui::ui::{drop_down, drop_form};
 
 /// From here on the modes stand side by side.
 const WIDE: f32 = 480.0;

@@ -15,7 +15,6 @@ use gander::data::plane::{Plane, Slice, ValueSummary, Window};
 use gander::jobs::Slot;
 use serde::{Deserialize, Serialize};
 
-use super::super::canvas::{self, Camera, Sight};
 use super::super::{ViewCx, Zoom};
 use super::ahead::{Ahead, Next};
 use super::layer::{Layer, Wanted};
@@ -25,6 +24,7 @@ use super::pursuit::Pursuit;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Severity, Theme, size, space};
 use crate::gui::timings;
+use crate::gui::ui::canvas::{self, Camera, Sight};
 
 /// Samples each way of the overview.
 const OVERVIEW: u64 = 1024;

@@ -13,13 +13,13 @@ use gander::data::region::Span;
 use serde::{Deserialize, Serialize};
 
 use super::super::{ViewCx, Zoom};
-use super::dims::drop_down;
 use super::marks;
 use super::options;
 use super::pictured::{Look, Pictured, PicturedState};
 use super::probe::{self, Probe};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
+use crate::gui::ui::drop_down;
 
 /// See the module.
 #[derive(Default)]

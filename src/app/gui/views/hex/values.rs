@@ -6,6 +6,7 @@ use gander::data::cell;
 use gander::data::dtype::{DType, Mini};
 
 use crate::gui::theme::{self, Theme};
+use crate::gui::ui::key_value;
 
 /// A line of the table: the type, its value little-endian, its value big-endian (empty where the order
 /// does not matter).
@@ -101,13 +102,13 @@ pub(super) fn ui(ui: &mut Ui, offset: u64, bytes: &[u8]) {
     let little = |ui: &mut Ui| {
         theme::section_head(ui, "Little-endian", Some((&note, theme.dim)));
         for (name, little, _) in &lines {
-            theme::key_value(ui, name, little);
+            key_value(ui, name, little);
         }
     };
     let big = |ui: &mut Ui| {
         theme::section_head(ui, "Big-endian", None);
         for (name, _, big) in lines.iter().filter(|line| !line.2.is_empty()) {
-            theme::key_value(ui, name, big);
+            key_value(ui, name, big);
         }
     };
     if ui.available_width() > 380.0 {
@@ -123,12 +124,12 @@ pub(super) fn ui(ui: &mut Ui, offset: u64, bytes: &[u8]) {
     ui.add_space(theme::space::S3);
     if let Some(byte) = bytes.first() {
         theme::section_head(ui, "Byte", None);
-        theme::key_value(ui, "bits", &format!("{byte:08b}"));
-        theme::key_value(ui, "octal", &format!("{byte:03o}"));
+        key_value(ui, "bits", &format!("{byte:08b}"));
+        key_value(ui, "octal", &format!("{byte:03o}"));
         ui.add_space(theme::space::S3);
         theme::section_head(ui, "Small floats", None);
         for (name, value) in small_floats(*byte) {
-            theme::key_value(ui, name, &value);
+            key_value(ui, name, &value);
         }
     }
     let times = times(bytes);
@@ -138,7 +139,7 @@ pub(super) fn ui(ui: &mut Ui, offset: u64, bytes: &[u8]) {
         for (name, little, big) in &times {
             for (value, order) in [(little, "little"), (big, "big")] {
                 if !value.is_empty() {
-                    theme::key_value(ui, &format!("{name}, {order}"), value);
+                    key_value(ui, &format!("{name}, {order}"), value);
                 }
             }
         }
@@ -146,7 +147,7 @@ pub(super) fn ui(ui: &mut Ui, offset: u64, bytes: &[u8]) {
     ui.add_space(theme::space::S3);
     theme::section_head(ui, "Text", None);
     for (name, text) in texts(bytes) {
-        theme::key_value(ui, name, &text);
+        key_value(ui, name, &text);
     }
 }
 

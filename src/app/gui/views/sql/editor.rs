@@ -12,6 +12,7 @@ use super::code;
 use super::complete::{self, Choice, What, Word};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, mono_font, mono_small_font, size, small_font, space};
+use crate::gui::ui::paint_elided;
 
 /// The room for the numbers of lines.
 const GUTTER: f32 = 40.0;
@@ -328,10 +329,7 @@ fn row(ui: &mut Ui, theme: &Theme, choice: &Choice, chosen: bool) -> bool {
         mono_font(),
         color,
     );
-    let mut job = egui::text::LayoutJob::simple_singleline(choice.note.clone(), small_font(), theme.dim);
-    job.wrap = egui::text::TextWrapping::truncate_at_width((rect.right() - text.right() - 20.0).max(10.0));
-    let note = ui.painter().layout_job(job);
-    let at = pos2(rect.right() - 6.0 - note.size().x, middle - note.size().y / 2.0);
-    ui.painter().galley(at, note, theme.dim);
+    let (at, room) = (pos2(rect.right() - 6.0, middle), rect.right() - text.right() - 20.0);
+    paint_elided(ui.painter(), at, Align2::RIGHT_CENTER, &choice.note, small_font(), theme.dim, room);
     response.clicked()
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use egui::{Align, Align2, Label, Layout, Rect, RichText, ScrollArea, Sense, Ui, UiBuilder, pos2, vec2};
+use egui::{Align, Label, Layout, Rect, RichText, ScrollArea, Sense, Ui, UiBuilder, pos2, vec2};
 use gander::data::content::{Rows, Table};
 use gander::query::Failure;
 
@@ -12,12 +12,11 @@ use super::{SqlView, ViewCx};
 use crate::gui::grid::thousands;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, body_font, size, space};
+use crate::gui::ui::TabLook;
 use crate::gui::views::View as _;
 
 /// Narrower bars say less.
 const WIDE: f32 = 560.0;
-/// The width of a cross on a tab.
-const CROSS: f32 = 20.0;
 
 /// What was done with a tab.
 enum Tab {
@@ -153,10 +152,6 @@ fn tab(ui: &mut Ui, run: &Run, chosen: bool) -> Option<Tab> {
         State::Stopped => Some(Icon::Stop),
         State::NotRun | State::Done => None,
     };
-    let galley = ui.painter().layout_no_wrap(name.clone(), body_font(), color);
-    let lead = if mark.is_some() { 20.0 } else { 0.0 };
-    let width = space::S3 + lead + galley.size().x + CROSS + space::S1;
-    let (rect, response) = ui.allocate_exact_size(vec2(width, size::BAR), Sense::click());
     let said = match state {
         State::Failed => "failed",
         State::Waiting | State::Running => "running",
@@ -165,35 +160,20 @@ fn tab(ui: &mut Ui, run: &Run, chosen: bool) -> Option<Tab> {
         State::Done => "",
     };
     let spoken = format!("{name} {said}").trim_end().to_owned();
-    response.widget_info(|| egui::WidgetInfo::selected(egui::Role::Tab, true, chosen, &spoken));
-    if chosen {
-        ui.painter().rect_filled(rect, 0.0, theme.bg2);
-        let top = egui::Stroke::new(2.0, theme.accent);
-        ui.painter().hline(rect.x_range(), rect.top() + 1.0, top);
-    } else if response.hovered() {
-        ui.painter().rect_filled(rect, 0.0, theme.bg1);
-    }
-    let middle = rect.center().y;
-    let mut left = rect.left() + space::S3;
-    if let Some(mark) = mark {
-        let font = egui::FontId::new(size::TEXT, theme::icon_family());
-        ui.painter().text(pos2(left, middle), Align2::LEFT_CENTER, mark.glyph(), font, color);
-        left += lead;
-    }
-    let at = pos2(left, middle - galley.size().y / 2.0);
-    ui.painter().galley(at, galley, color);
-    ui.painter().vline(rect.right() - 0.5, rect.y_range(), theme.hairline());
-    let cross = Rect::from_center_size(pos2(rect.right() - CROSS / 2.0 - 2.0, middle), vec2(CROSS, CROSS));
-    let close = ui.interact(cross, response.id.with("close"), Sense::click());
-    close.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Close {name}")));
-    let font = egui::FontId::new(size::TEXT_MONO, theme::icon_family());
-    let color = if close.hovered() { theme.text } else { theme.faint };
-    ui.painter().text(cross.center(), Align2::CENTER_CENTER, Icon::Close.glyph(), font, color);
-    let closed = close.clicked() || response.middle_clicked();
+    let look = TabLook {
+        title: &name,
+        spoken: &spoken,
+        font: body_font(),
+        color,
+        mark,
+        is_chosen: chosen,
+        is_active: chosen,
+        is_drawn: true,
+    };
+    let id = ui.scope_id().with(("result", run.number));
+    let (response, closed) = look.ui(ui, id, Sense::click());
     let clicked = response.clicked();
-    if !close.hovered() {
-        response.on_hover_text(theme::mono(run.sql.as_str()));
-    }
+    response.on_hover_text(theme::mono(run.sql.as_str()));
     match (closed, clicked) {
         (true, _) => Some(Tab::Closed),
         (_, true) => Some(Tab::Chosen),

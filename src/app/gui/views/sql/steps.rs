@@ -10,6 +10,7 @@ use gander::query::{QueryResult, Step};
 use crate::gui::commands::Action;
 use crate::gui::grid::thousands;
 use crate::gui::theme::{self, Theme, body_font, heading_font, mono_font, size, small_font, space};
+use crate::gui::ui::paint_elided;
 
 /// How often a plan that runs is asked anew.
 const ANEW: Duration = Duration::from_millis(250);
@@ -112,11 +113,8 @@ fn line(ui: &mut Ui, theme: &Theme, step: &Step, most: Duration) {
     if step.spilled > 0 {
         details = format!("{} on disk · {details}", bytes(step.spilled));
     }
-    let mut job = egui::text::LayoutJob::simple_singleline(details.clone(), small_font(), theme.dim);
-    job.wrap = egui::text::TextWrapping::truncate_at_width(room.max(10.0));
-    let galley = ui.painter().layout_job(job);
-    let at = pos2(name.right() + space::S2, middle - galley.size().y / 2.0);
-    ui.painter().galley(at, galley, theme.dim);
+    let at = pos2(name.right() + space::S2, middle);
+    paint_elided(ui.painter(), at, Align2::LEFT_CENTER, &details, small_font(), theme.dim, room);
     let right = rect.right() - TIME - space::S3;
     ui.painter().text(pos2(right, middle), Align2::RIGHT_CENTER, rows, mono_font(), theme.text);
     if let Some(spent) = step.time.filter(|_| !most.is_zero()) {

@@ -10,7 +10,7 @@ use crate::gui::commands::Action;
 use crate::gui::grid::thousands;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
-use crate::gui::ui::rows;
+use crate::gui::ui::{drop_button, drop_down, rows};
 use crate::gui::views::ViewCx;
 
 /// The space within a field, so that it is as high as a button.
@@ -91,8 +91,7 @@ impl TableView {
         }
         let before = self.mode;
         let words = MODES.iter().find(|(mode, _)| *mode == before).map_or("", |(_, words)| words);
-        let button = drop_down(ui, words).on_hover_text("Look at the table, a record, a summary or groups");
-        Popup::menu(&button).show(|ui| {
+        drop_down(ui, words, "Look at the table, a record, a summary or groups", |ui| {
             for (mode, words) in MODES {
                 if ui.selectable_label(mode == before, words).clicked() {
                     self.mode = mode;
@@ -186,7 +185,7 @@ impl TableView {
             0 => gander::bytes::display::plural(count, "column"),
             hidden => format!("{} of {} columns", thousands(count - hidden as u64), thousands(count)),
         };
-        let button = drop_down(ui, &words).on_hover_text("Find, hide and show columns");
+        let button = drop_button(ui, &words).on_hover_text("Find, hide and show columns");
         let popup = Popup::menu(&button).close_behavior(PopupCloseBehavior::CloseOnClickOutside).width(300.0);
         popup.show(|ui| self.columns_list(ui, cx, button.clicked()));
     }
@@ -264,7 +263,7 @@ impl TableView {
     /// The options of the reader, where the table is the whole document: a CSV's delimiter.
     fn options_menu(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let Some(reader) = reader(cx) else { return };
-        let button = drop_down(ui, &format!("{} options", reader.name));
+        let button = drop_button(ui, &format!("{} options", reader.name));
         if button.clicked() {
             self.bar.options = None;
         }
@@ -308,19 +307,6 @@ impl TableView {
 /// The reader of what is shown, where it has options.
 fn reader(cx: &ViewCx<'_>) -> Option<&'static Format> {
     cx.target?.reader().filter(|format| !format.options.is_empty())
-}
-
-/// A button that opens a list below it.
-fn drop_down(ui: &mut Ui, words: &str) -> egui::Response {
-    let theme = Theme::of(ui);
-    let mut job = egui::text::LayoutJob::default();
-    let format = |font, color| egui::TextFormat { font_id: font, color, ..Default::default() };
-    job.append(words, 0.0, format(theme::body_font(), theme.text));
-    let caret = egui::FontId::new(theme::size::TEXT_SMALL, theme::icon_family());
-    job.append(&Icon::CaretDown.glyph().to_string(), space::S1, format(caret, theme.dim));
-    let response = ui.add(egui::Button::new(job).min_size(egui::vec2(0.0, theme::size::CONTROL)));
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, words));
-    response
 }
 
 /// One option: a choice, or a text.

@@ -19,6 +19,7 @@ use gander::jobs::{Jobs, Slot};
 
 use crate::gui::grid::Side;
 use crate::gui::theme::{Theme, mono_font, small_font};
+use crate::gui::ui::paint_elided;
 
 /// The height of what is drawn, in points.
 pub(super) const HEIGHT: f32 = 46.0;
@@ -307,11 +308,10 @@ pub(super) fn total(ui: &mut Ui, totals: &[Option<String>], column: usize, side:
         _ => return,
     };
     let area = ui.max_rect();
-    let mut job = egui::text::LayoutJob::simple_singleline(words.to_owned(), mono_font(), color);
-    job.wrap = egui::text::TextWrapping::truncate_at_width(area.width().max(8.0));
-    let galley = ui.painter().layout_job(job);
-    let left = if side == Side::Right { area.right() - galley.size().x } else { area.left() };
-    ui.painter().galley(pos2(left, area.top() + 2.0), galley, color);
+    let (anchor, x) =
+        if side == Side::Right { (Align2::RIGHT_TOP, area.right()) } else { (Align2::LEFT_TOP, area.left()) };
+    let at = pos2(x, area.top() + 2.0);
+    paint_elided(ui.painter(), at, anchor, words, mono_font(), color, area.width());
     let id = ui.unique_id().with(("total", column));
     let response = ui.interact(area, id, Sense::hover());
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, format!("Total: {words}")));
@@ -427,11 +427,8 @@ impl Summary {
             let bar = Rect::from_min_size(pos2(area.left(), middle - 4.0), vec2(width, 8.0));
             ui.painter().rect_filled(bar, 1.0, color);
             let words = format!("{value} {}", percent(f64::from(*share)));
-            let mut job = egui::text::LayoutJob::simple_singleline(words, small_font(), theme.dim);
-            job.wrap = egui::text::TextWrapping::truncate_at_width((area.width() - width - 6.0).max(8.0));
-            let galley = ui.painter().layout_job(job);
-            let at = pos2(bar.right() + 6.0, middle - galley.size().y / 2.0);
-            ui.painter().galley(at, galley, theme.dim);
+            let (at, room) = (pos2(bar.right() + 6.0, middle), area.width() - width - 6.0);
+            paint_elided(ui.painter(), at, Align2::LEFT_CENTER, &words, small_font(), theme.dim, room);
         }
     }
 }

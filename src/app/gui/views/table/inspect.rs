@@ -3,19 +3,17 @@
 use std::sync::Arc;
 
 use egui::text::{LayoutJob, TextFormat};
-use egui::{Align, Layout, Rect, RichText, Sense, Ui, UiBuilder, Vec2, pos2, vec2};
+use egui::{Align, Layout, Rect, RichText, Sense, Ui, UiBuilder, Vec2, vec2};
 use gander::data::content::Table;
 use gander::jobs::{Jobs, Slot};
 
 use super::value::{Face, Value, read};
 use crate::gui::grid::CellAt;
 use crate::gui::icons::Icon;
-use crate::gui::list::List;
 use crate::gui::texture::Texture;
 use crate::gui::theme::{self, Theme, size, space};
-use crate::gui::ui::long_text::LongText;
+use crate::gui::ui::{JsonTree, LongText, splitter};
 use crate::gui::views::hex;
-use crate::gui::views::tree::JsonTree;
 
 /// The width of the buttons at the right end of its head.
 const BUTTONS: f32 = 84.0;
@@ -86,24 +84,20 @@ impl Inspect {
     }
 
     /// Cuts the panel off from `area`: what is left above it, and its own place.
-    pub(super) fn split(&mut self, ui: &Ui, area: Rect) -> (Rect, Option<Rect>) {
+    pub(super) fn split(&mut self, area: Rect) -> (Rect, Option<Rect>) {
         if !self.open || area.height() < 2.0 * LEAST {
             return (area, None);
         }
-        let most = area.height() - LEAST;
-        self.height = self.height.clamp(LEAST, most);
-        let at = area.bottom() - self.height;
-        let edge = Rect::from_min_max(pos2(area.left(), at - 3.0), pos2(area.right(), at + 3.0));
-        let drag = ui.interact(edge, ui.scope_id().with("inspect edge"), Sense::drag());
-        if drag.hovered() || drag.dragged() {
-            ui.ctx().set_cursor_icon(egui::CursorIcon::ResizeVertical);
-        }
-        self.height = (self.height - drag.drag_delta().y).clamp(LEAST, most);
+        self.height = self.height.clamp(LEAST, area.height() - LEAST);
         let at = (area.bottom() - self.height).round();
-        (
-            Rect::from_min_max(area.min, pos2(area.right(), at)),
-            Some(Rect::from_min_max(pos2(area.left(), at), area.max)),
-        )
+        let (above, below) = area.split_top_bottom_at_y(at);
+        (above, Some(below))
+    }
+
+    /// Draws the border above the panel in `place`, to be moved.
+    pub(super) fn border(&mut self, ui: &Ui, place: Rect) {
+        let (id, name) = (ui.scope_id().with("inspect edge"), "Border between the table and the value");
+        self.height -= splitter(ui, id, name, place.x_range(), place.top());
     }
 
     /// Draws the panel into `place`.

@@ -5,8 +5,8 @@ use egui::{Align2, Rect, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 use super::model::Sheet;
 use crate::gui::grid::{CellAt, CellKind};
 use crate::gui::icons::Icon;
-use crate::gui::list::List;
 use crate::gui::theme::{self, Theme, body_font, italic_font, mono_font, mono_small_font, size, space};
+use crate::gui::ui::{List, paint_elided};
 
 /// The state of the form.
 #[derive(Default)]
@@ -74,10 +74,7 @@ fn line(
     let middle = place.center().y;
     let names = (place.width() * 0.28).clamp(120.0, 300.0);
     let put = |text: String, font, color, left: f32, width: f32| {
-        let mut job = egui::text::LayoutJob::simple_singleline(text, font, color);
-        job.wrap = egui::text::TextWrapping::truncate_at_width(width.max(10.0));
-        let galley = ui.painter().layout_job(job);
-        ui.painter().galley(pos2(left, middle - galley.size().y / 2.0), galley, color);
+        paint_elided(ui.painter(), pos2(left, middle), Align2::LEFT_CENTER, &text, font, color, width);
     };
     put(name.to_owned(), body_font(), theme.text, place.left() + space::S3, names - space::S3);
     let types = (place.width() * 0.16).clamp(70.0, 150.0);

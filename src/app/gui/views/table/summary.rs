@@ -20,6 +20,7 @@ use super::model::Sheet;
 use crate::gui::grid::thousands;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, body_font, mono_small_font, size, small_font, space};
+use crate::gui::ui::paint_elided;
 
 /// The height of a line.
 const LINE: f32 = 76.0;
@@ -249,10 +250,7 @@ impl Page {
         let left = rect.left() + space::S3;
         let wide = (rect.width() * 0.2).clamp(110.0, 220.0);
         let text = |ui: &Ui, at: Pos2, room: f32, words: &str, font: egui::FontId, color: egui::Color32| {
-            let mut job = egui::text::LayoutJob::simple_singleline(words.to_owned(), font, color);
-            job.wrap = egui::text::TextWrapping::truncate_at_width(room.max(10.0));
-            let galley = ui.painter().layout_job(job);
-            ui.painter().galley(at, galley, color);
+            paint_elided(ui.painter(), at, Align2::LEFT_TOP, words, font, color, room);
         };
         text(ui, pos2(left, rect.top() + 8.0), wide, field.name(), body_font(), theme.text);
         let kind = gander::bytes::display::short_arrow_type(table.column_type(column), 60);

@@ -10,6 +10,7 @@ use super::arrange::{self, Carried, Dragged, Well};
 use super::wells::{icon_of, row};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, body_font, mono_small_font, size, space};
+use crate::gui::ui::paint_elided;
 
 /// Draws the list; a column that is to be put into a well.
 pub(super) fn ui(
@@ -84,12 +85,8 @@ fn column(ui: &mut Ui, schema: &Schema, pivot: &Pivot, index: usize) -> Option<W
     let wide = rect.width() > 150.0;
     let type_galley = ui.painter().layout_no_wrap(short, mono_small_font(), theme.faint);
     let right = rect.right() - space::S2 - if wide { type_galley.size().x } else { 0.0 };
-    let room = (right - rect.left() - 34.0 - space::S1).max(10.0);
-    let mut job = egui::text::LayoutJob::simple_singleline(field.name().clone(), body_font(), theme.text);
-    job.wrap = egui::text::TextWrapping::truncate_at_width(room);
-    let name = ui.painter().layout_job(job);
-    let at = pos2(rect.left() + 34.0, rect.center().y - name.size().y / 2.0);
-    ui.painter().galley(at, name, theme.text);
+    let (at, room) = (pos2(rect.left() + 34.0, rect.center().y), right - rect.left() - 34.0 - space::S1);
+    paint_elided(ui.painter(), at, Align2::LEFT_CENTER, field.name(), body_font(), theme.text, room);
     if wide {
         let at = pos2(right, rect.center().y - type_galley.size().y / 2.0);
         ui.painter().galley(at, type_galley, theme.faint);

@@ -11,6 +11,7 @@ use gander::data::stats::summary::Summary;
 use crate::gui::grid::thousands;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, mono_small_font, size, small_font, space};
+use crate::gui::ui::paint_elided;
 use gander::bytes::display::short_number as short;
 
 /// Lines of figures.
@@ -188,10 +189,8 @@ pub(super) fn ui(ui: &mut Ui, area: Rect, column: usize, known: &Known<'_>) {
         let at = pos2(area.left(), area.top() + LINES as f32 * HEIGHT + 1.0);
         let glyph = egui::FontId::new(size::TEXT_MONO, theme::icon_family());
         painter.text(at, Align2::LEFT_TOP, Icon::Warning.glyph(), glyph, theme.warn);
-        let mut job = egui::text::LayoutJob::simple_singleline(odd.clone(), small_font(), theme.warn);
-        job.wrap = egui::text::TextWrapping::truncate_at_width((area.width() - 20.0).max(20.0));
-        let galley = painter.layout_job(job);
-        painter.galley(at + vec2(18.0, 0.0), galley, theme.warn);
+        let (at, room) = (at + vec2(18.0, 0.0), area.width() - 20.0);
+        paint_elided(&painter, at, Align2::LEFT_TOP, &odd, small_font(), theme.warn, room);
     }
     let response = ui.interact(area, ui.unique_id().with(("figures", column)), Sense::hover());
     let mut lines: Vec<String> =

@@ -25,7 +25,10 @@ fn rows(bench: &Bench) -> Option<u64> {
 fn a_step_shows_another_version_in_the_same_place() {
     let mut harness = delta();
     until(&mut harness, |b| b.view.main.cell(0, 0).kind == CellKind::Number);
-    harness.state_mut().view.main.grid.set_width(1, 222.0);
+    let grid = &mut harness.state_mut().view.main.grid;
+    let mut layout = grid.layout().clone();
+    layout.widths.insert(1, 222.0);
+    grid.set_layout(layout);
     harness.state_mut().view.main.grid.scroll_to(2, Some(1));
     harness.step();
     assert!(harness.query_by_label("Version: version 3").is_some());

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use egui::{Rect, Response, Sense, Ui, UiBuilder, pos2, vec2};
 
-use super::grid::{Bar, RowPosition, Scrolled};
-use super::theme::size;
+use super::{RowPosition, ScrollBar, Scrolled};
+use crate::gui::theme::size;
 
 /// The scroll state of a list.
 #[derive(Clone, Debug, Default)]
@@ -101,7 +101,8 @@ impl List {
 
     fn bar(&mut self, ui: &Ui, id: egui::Id, track: Rect, count: u64, page: f32) {
         let seen = f64::from(page) / count.max(1) as f64;
-        let bar = Bar { track, vertical: true, part: self.top.part(count, page), seen, name: "Scroll bar" };
+        let bar =
+            ScrollBar { track, vertical: true, part: self.top.part(count, page), seen, name: "Scroll bar" };
         match bar.ui(ui, id.with("bar"), &mut self.grab).0 {
             Scrolled::No => {}
             Scrolled::To(part) => self.top = RowPosition::at_part(part, count, page),

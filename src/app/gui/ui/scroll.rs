@@ -1,4 +1,4 @@
-//! Scroll positions and the grid's own scroll bars.
+//! Scroll positions and scroll bars of lists, grids and texts.
 //!
 //! Rows are scrolled by (row, fraction): 10⁹ rows of 24 points are more than an `f32` can count. The bar
 //! works in `f64` and is exact at both ends.
@@ -13,15 +13,6 @@ use crate::gui::theme::{Theme, size};
 pub(crate) struct RowPosition {
     /// The row.
     pub(crate) row: u64,
-    /// The part of it that is out of sight.
-    pub(crate) fraction: f32,
-}
-
-/// The first column in sight in the scrolling part, by position, and how much of it is out of sight.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct ColumnPosition {
-    /// The position.
-    pub(crate) index: usize,
     /// The part of it that is out of sight.
     pub(crate) fraction: f32,
 }
@@ -50,7 +41,7 @@ impl RowPosition {
     }
 
     /// The last position: the last row at the lower edge. `page` is how many rows fit.
-    pub(in crate::gui) fn last(rows: u64, page: f32) -> Self {
+    pub(crate) fn last(rows: u64, page: f32) -> Self {
         let whole = page.max(0.0).ceil();
         if whole as u64 > rows {
             return Self::default();
@@ -59,7 +50,7 @@ impl RowPosition {
     }
 
     /// The position within the first and the last.
-    pub(in crate::gui) fn clamped(self, rows: u64, page: f32) -> Self {
+    pub(crate) fn clamped(self, rows: u64, page: f32) -> Self {
         let last = Self::last(rows, page);
         if self.after(last) { last } else { self }
     }
@@ -69,12 +60,12 @@ impl RowPosition {
     }
 
     /// Moves by rows with a fraction: pixels of the wheel over the height of a row.
-    pub(in crate::gui) fn scroll(self, by: f64, rows: u64, page: f32) -> Self {
+    pub(crate) fn scroll(self, by: f64, rows: u64, page: f32) -> Self {
         self.moved(by).clamped(rows, page)
     }
 
     /// Moves just far enough that `row` is wholly in sight.
-    pub(in crate::gui) fn reveal(self, row: u64, rows: u64, page: f32) -> Self {
+    pub(crate) fn reveal(self, row: u64, rows: u64, page: f32) -> Self {
         let target = if row <= self.row {
             // Also when the row is the first one but half hidden.
             Self { row, fraction: 0.0 }
@@ -87,14 +78,14 @@ impl RowPosition {
     }
 
     /// Where the thumb stands: 0 at the first position, 1 at the last.
-    pub(in crate::gui) fn part(self, rows: u64, page: f32) -> f64 {
+    pub(crate) fn part(self, rows: u64, page: f32) -> f64 {
         let last = Self::last(rows, page);
         let number = |position: Self| position.row as f64 + f64::from(position.fraction);
         if number(last) <= 0.0 { 0.0 } else { (number(self) / number(last)).clamp(0.0, 1.0) }
     }
 
     /// The position of a thumb; exact at both ends.
-    pub(in crate::gui) fn at_part(part: f64, rows: u64, page: f32) -> Self {
+    pub(crate) fn at_part(part: f64, rows: u64, page: f32) -> Self {
         let last = Self::last(rows, page);
         if part <= 0.0 || part.is_nan() {
             return Self::default();
@@ -109,21 +100,21 @@ impl RowPosition {
 }
 
 /// What a scroll bar is asked to show.
-pub(in crate::gui) struct Bar {
+pub(crate) struct ScrollBar {
     /// The track.
-    pub(in crate::gui) track: Rect,
+    pub(crate) track: Rect,
     /// Whether it stands upright.
-    pub(in crate::gui) vertical: bool,
+    pub(crate) vertical: bool,
     /// The thumb's place, 0 to 1.
-    pub(in crate::gui) part: f64,
+    pub(crate) part: f64,
     /// How much of all is in sight, 0 to 1.
-    pub(in crate::gui) seen: f64,
+    pub(crate) seen: f64,
     /// For screen readers.
-    pub(in crate::gui) name: &'static str,
+    pub(crate) name: &'static str,
 }
 
 /// What was done with a scroll bar.
-pub(in crate::gui) enum Scrolled {
+pub(crate) enum Scrolled {
     /// Nothing.
     No,
     /// The thumb was dragged to a part.
@@ -132,7 +123,7 @@ pub(in crate::gui) enum Scrolled {
     Page(i8),
 }
 
-impl Bar {
+impl ScrollBar {
     fn length(&self) -> f32 {
         if self.vertical { self.track.height() } else { self.track.width() }
     }
@@ -143,7 +134,7 @@ impl Bar {
     }
 
     /// The thumb's rectangle.
-    pub(in crate::gui) fn thumb(&self) -> Rect {
+    pub(crate) fn thumb(&self) -> Rect {
         let length = self.thumb_length();
         let start = ((self.length() - length) as f64 * self.part) as f32;
         let (min, track) = (self.track.min, self.track);
@@ -156,7 +147,7 @@ impl Bar {
 
     /// Draws the bar and says what was done with it. `grab` keeps, while the thumb is dragged, how far
     /// from the thumb's beginning it was taken.
-    pub(in crate::gui) fn ui(&self, ui: &Ui, id: egui::Id, grab: &mut Option<f32>) -> (Scrolled, Response) {
+    pub(crate) fn ui(&self, ui: &Ui, id: egui::Id, grab: &mut Option<f32>) -> (Scrolled, Response) {
         let theme = Theme::of(ui);
         let response = ui.interact(self.track, id, Sense::CLICK | Sense::DRAG);
         let along = |at: egui::Pos2| if self.vertical { at.y } else { at.x };

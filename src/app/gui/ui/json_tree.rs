@@ -12,8 +12,8 @@ use gander::bytes::limits;
 use gander::bytes::task::Task;
 use gander::jobs::{Jobs, Slot};
 
+use super::{List, paint_elided};
 use crate::gui::icons::Icon;
-use crate::gui::list::List;
 use crate::gui::theme::{Theme, body_font, icon_family, mono_font, size, space};
 use crate::gui::ui::json::{self, Json, Levels, Part};
 
@@ -366,11 +366,8 @@ impl Drawn {
         }
         let (font, color) = self.color(theme);
         let text: String = self.text.chars().map(|c| if c.is_control() { '↵' } else { c }).collect();
-        let mut job = egui::text::LayoutJob::simple_singleline(text, font, color);
-        job.wrap = egui::text::TextWrapping::truncate_at_width((place.right() - x - space::S2).max(20.0));
-        let galley = ui.painter().layout_job(job);
-        let at = pos2(x, middle) - vec2(0.0, galley.size().y / 2.0);
-        ui.painter().galley(at, galley, color);
+        let room = (place.right() - x - space::S2).max(20.0);
+        paint_elided(ui.painter(), pos2(x, middle), Align2::LEFT_CENTER, &text, font, color, room);
         response
     }
 }
