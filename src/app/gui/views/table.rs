@@ -2,6 +2,7 @@
 //! full; the end before all rows are counted; copies and sums of what is selected.
 
 mod bar;
+mod end;
 mod find;
 mod heads;
 mod inspect;
@@ -26,7 +27,6 @@ use egui::{Key, Modifiers, Rect, Ui, UiBuilder, pos2, vec2};
 use gander::bytes::display;
 use gander::convert::copy::{self, Copied, CopyRequest};
 use gander::data::adapt;
-use gander::data::content::table::MemoryTable;
 use gander::data::content::{Content, Table};
 use gander::data::format::Data;
 use gander::data::node::Node;
@@ -42,6 +42,7 @@ use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
 use crate::gui::ui::RowPosition;
 use bar::Bar;
+use end::End;
 use find::{Find, Place};
 use inspect::Inspect;
 use model::{Labels, Model, Sheet};
@@ -72,10 +73,6 @@ enum Mode {
     Pivot,
 }
 
-/// Rows that the end of a table is shown with before it is counted.
-const TAIL: u64 = 1000;
-/// Of wider tables the end shows only the first columns.
-const TAIL_COLUMNS: usize = 512;
 /// Files up to this size are counted without being asked.
 const COUNTED: u64 = 8 << 30;
 /// What ends sooner than this is not talked about.
@@ -83,8 +80,6 @@ const PATIENCE: Duration = Duration::from_millis(300);
 
 /// How often rows that come one by one are looked for.
 const LOOK: Duration = Duration::from_millis(50);
-
-type Tail = (Option<u64>, Arc<dyn Table>);
 
 /// The state of the view.
 pub(super) struct TableView {
@@ -111,9 +106,7 @@ pub(super) struct TableView {
     /// The node that is shown now instead of the tab's.
     stepped: Option<(String, Arc<Node>)>,
     /// The last rows, while not all are counted.
-    tail: Option<Sheet>,
-    tail_asked: bool,
-    tail_slot: Slot<(), Tail>,
+    end: End,
     /// The counting of the rows.
     count: Slot<(), u64>,
     inspect: Inspect,
@@ -147,9 +140,7 @@ impl TableView {
             versions: None,
             turning: None,
             stepped: None,
-            tail: None,
-            tail_asked: false,
-            tail_slot: Slot::default(),
+            end: End::default(),
             count: Slot::default(),
             inspect: Inspect::default(),
             record: Record::default(),
@@ -165,11 +156,11 @@ impl TableView {
 
     /// What is on screen: the table, or its end.
     fn sheet(&self) -> &Sheet {
-        self.tail.as_ref().unwrap_or(&self.main)
+        self.end.sheet().unwrap_or(&self.main)
     }
 
     fn sheet_mut(&mut self) -> &mut Sheet {
-        self.tail.as_mut().unwrap_or(&mut self.main)
+        self.end.sheet_mut().unwrap_or(&mut self.main)
     }
 
     fn rows(&self) -> GridRows {
@@ -200,13 +191,7 @@ impl TableView {
 
     /// Shows the last rows: at once where all are counted, else the end of the file.
     fn go_to_end(&mut self) {
-        match self.main.table.rows().exact() {
-            Some(rows) => {
-                self.tail = None;
-                self.main.grid.scroll_to(rows.saturating_sub(1), None);
-            }
-            None => self.tail_asked = true,
-        }
+        self.end.go_to(&mut self.main);
         self.main.grid.request_focus();
     }
 
@@ -257,8 +242,7 @@ impl TableView {
         if next.turned.is_some() {
             self.shown_base = self.base.clone();
         }
-        self.tail = None;
-        self.tail_slot.clear();
+        self.end.forget();
         self.sums = Sums::default();
         self.inspect.forget();
         if let (Some((n, node)), Some(versions)) = (next.turned, &mut self.versions) {
@@ -293,42 +277,15 @@ impl TableView {
         }
     }
 
-    /// Asks for the last rows until they are there.
-    fn take_tail(&mut self, cx: &mut ViewCx<'_>) {
-        if !self.tail_asked {
-            // Once everything is counted the end is where it belongs.
-            if self.tail.is_some()
-                && let Some(rows) = self.main.table.rows().exact()
-            {
-                self.tail = None;
-                self.main.grid.scroll_to(rows.saturating_sub(1), None);
-            }
-            return;
-        }
-        let table = self.main.table.clone();
-        let columns: Vec<usize> = (0..self.main.columns().min(TAIL_COLUMNS)).collect();
-        let shown = self.tail_slot.get(cx.jobs, &(), &format!("the end of {}", self.name), move |task| {
-            let (first, batch) = table.tail(task, TAIL, &columns)?;
-            let table: Arc<dyn Table> = Arc::new(MemoryTable::new(batch));
-            Ok((first, table))
-        });
-        if let Some(tail) = shown.ready() {
-            let labels = tail.0.map_or(Labels::FromEnd, Labels::From);
-            let mut sheet = Sheet::new(tail.1.clone(), &self.name, labels);
-            sheet.grid.scroll_to(sheet.table.rows().number().saturating_sub(1), None);
-            sheet.grid.request_focus();
-            self.tail = Some(sheet);
-        } else if let Some(error) = shown.error {
+    /// Shows the last rows that were asked for, as soon as they are there.
+    fn take_end(&mut self, cx: &mut ViewCx<'_>) {
+        if let Some(error) = self.end.take(cx.jobs, &mut self.main, &self.name) {
             cx.actions.push(Action::Notice(format!("The end could not be read: {}", error.message())));
-        } else {
-            return;
         }
-        self.tail_asked = false;
-        self.tail_slot.clear();
     }
 
-    fn leave_tail(&mut self) {
-        self.tail = None;
+    fn leave_end(&mut self) {
+        self.end.leave();
         self.main.grid.request_focus();
     }
 
@@ -366,7 +323,7 @@ impl TableView {
         if row.is_none() && column.is_none() {
             return false;
         }
-        self.leave_tail();
+        self.leave_end();
         let kept = self.main.grid.cursor().map_or(self.main.grid.row_position().row, |cell| cell.row);
         self.main.grid.scroll_to(row.unwrap_or(kept), column);
         true
@@ -383,7 +340,7 @@ impl TableView {
     fn grid_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let place = ui.available_rect_before_wrap();
         let mut child = ui.new_child(UiBuilder::new().max_rect(place).id_salt("sheet"));
-        let sheet = self.tail.as_mut().unwrap_or(&mut self.main);
+        let sheet = self.end.sheet_mut().unwrap_or(&mut self.main);
         let mut grid = std::mem::take(&mut sheet.grid);
         let response = grid.ui(&mut child, &mut Model { sheet, jobs: cx.jobs, sieve: &mut self.sieve });
         if std::mem::take(&mut sheet.widths_came) {
@@ -423,7 +380,7 @@ impl TableView {
         let at = self.cursor().unwrap_or(CellAt { row: 0, column: columns[0] });
         let at = self.record_keys(ui, cx, at, &columns, rows);
         let mut child = ui.new_child(UiBuilder::new().max_rect(place).id_salt("record"));
-        let sheet = self.tail.as_mut().unwrap_or(&mut self.main);
+        let sheet = self.end.sheet_mut().unwrap_or(&mut self.main);
         let done = self.record.ui(&mut child, sheet, at, &columns);
         let wanted: Vec<usize> = self.record.seen.clone();
         sheet.pages.want(cx.jobs, at.row..at.row + 1, &wanted);
@@ -515,7 +472,7 @@ impl TableView {
             selection.kind != SelectionKind::Cells || selection.anchor != selection.cursor
         });
         let selected = selection.and_then(|selection| self.selected_columns(selection));
-        let sheet = self.tail.as_ref().unwrap_or(&self.main);
+        let sheet = self.end.sheet().unwrap_or(&self.main);
         if let Some(cell) = self.cursor() {
             let name = sheet.column_name(cell.column);
             let value = sheet.cell(cell.row, cell.column);
@@ -655,7 +612,7 @@ impl View for TableView {
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         self.start(cx);
-        self.take_tail(cx);
+        self.take_end(cx);
         self.take_version(cx);
         if let Some(change) = self.sieve.take(cx.jobs, &self.base, &self.name) {
             self.change(change);
@@ -679,7 +636,7 @@ impl View for TableView {
         let place = Place { columns: &columns, table: &self.main.table, cursor: self.main.grid.cursor() };
         let (whole, met) = self.find.ui(ui, whole, &place, about, self.sieve.filter());
         if let Some(cell) = met {
-            self.tail = None;
+            self.end.leave();
             self.main.grid.scroll_to(cell.row, Some(cell.column));
         }
         let area = self.footer(ui, whole);
@@ -694,7 +651,7 @@ impl View for TableView {
         }
         if let Some(place) = bottom {
             let cell = self.cursor();
-            let sheet = self.tail.as_ref().unwrap_or(&self.main);
+            let sheet = self.end.sheet().unwrap_or(&self.main);
             let name = cell.map_or(String::new(), |cell| sheet.column_name(cell.column).to_owned());
             let table = sheet.table.clone();
             self.inspect.ui(ui, place, cx.jobs, &table, cell, &name);
@@ -724,7 +681,7 @@ impl View for TableView {
         match request {
             Request::GoTo(text) => self.go_to(text),
             Request::Column(column) if *column < self.main.columns() => {
-                self.leave_tail();
+                self.leave_end();
                 let row = self.main.grid.cursor().map_or(self.main.grid.row_position().row, |cell| cell.row);
                 self.main.grid.scroll_to(row, Some(*column));
                 true

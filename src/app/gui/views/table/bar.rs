@@ -71,10 +71,10 @@ impl TableView {
                 }
             }
         }
-        if let Some(tail) = &self.tail {
-            let rows = tail.table.rows().number();
+        if let Some(end) = self.end.sheet() {
+            let rows = end.table.rows().number();
             if theme::chip(ui, "last", &thousands(rows), true).removed {
-                self.leave_tail();
+                self.leave_end();
             }
         }
         // Where there is no room the status bar says it alone.
@@ -196,7 +196,7 @@ impl TableView {
         if focus {
             field.request_focus();
         }
-        let sheet = self.tail.as_ref().unwrap_or(&self.main);
+        let sheet = self.end.sheet().unwrap_or(&self.main);
         let found = self.bar.named.get(cx.jobs, sheet.table.schema(), &self.bar.filter);
         let fields = sheet.table.schema().fields().clone();
         let hidden = &sheet.grid.layout().hidden;

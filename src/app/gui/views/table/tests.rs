@@ -12,6 +12,7 @@ use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
 use gander::bytes::error::{Error, Result};
 use gander::bytes::source::Source;
+use gander::data::content::table::MemoryTable;
 use gander::data::content::{Content, Rows};
 use gander::data::node::Node;
 use gander::data::open::Document;
@@ -234,10 +235,10 @@ fn the_end_is_there_before_all_is_counted() {
     until(&mut harness, |b| b.view.main.cell(0, 0).kind == CellKind::Number);
     harness.get_by_label("≥ 5,000 rows");
     harness.get_by_label("Go to the last row").click();
-    until(&mut harness, |b| b.view.tail.is_some());
+    until(&mut harness, |b| b.view.end.sheet().is_some());
     until(&mut harness, |b| b.status.under == "n[end − 1] = 999999999");
     harness.get_by_label("Remove last 1,000").click();
-    until(&mut harness, |b| b.view.tail.is_none());
+    until(&mut harness, |b| b.view.end.sheet().is_none());
 }
 
 #[test]
