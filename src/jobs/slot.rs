@@ -1,4 +1,11 @@
 //! `Slot`: one value that a view shows, asked for by key and made by a job.
+//!
+//! # When the user cancels a job
+//! A job is cancelled through its task (*Cancel all jobs*, the status bar) or by [`Slot::cancel`]. What comes of it depends
+//! on how the value was asked for ([`Wish`]): a [view](Wish::view) that looks again asks anew, since what is in sight is
+//! cheap and must not stay empty. What is asked for [once](Wish::once) and [scans](Wish::scan) stay cancelled, as an error
+//! that the view shows, until somebody says [`Slot::clear`]: long work never restarts by itself. `Slot::cancel` is the
+//! view's own doing and always stays.
 
 use super::{Jobs, Priority};
 use crate::bytes::error::{Error, Result};
@@ -48,17 +55,26 @@ type Make<T> = Box<dyn FnOnce(&Task, &Partial<'_, T>) -> Result<Arc<T>> + Send>;
 pub struct Wish {
     title: String,
     priority: Priority,
+    /// Whether a request that the user cancelled is forgotten, so that the next look asks anew.
+    again: bool,
 }
 
 impl Wish {
-    /// Values that are waited for: a page, a picture. Their jobs look at what is in sight, never at all there is.
+    /// Values that are waited for: a page, a listing. Their jobs look at what is in sight, never at all there is; one that
+    /// the user cancels is asked for again by the next look.
     pub fn view(title: impl Into<String>) -> Self {
-        Wish { title: title.into(), priority: Priority::View }
+        Wish { title: title.into(), priority: Priority::View, again: true }
     }
 
-    /// Passes over all there is.
+    /// Values that are waited for too, and may take long or answer what somebody did once: an open file, a copy. One
+    /// that the user cancels stays cancelled.
+    pub fn once(title: impl Into<String>) -> Self {
+        Wish { title: title.into(), priority: Priority::View, again: false }
+    }
+
+    /// Passes over all there is. One that the user cancels stays cancelled.
     pub fn scan(title: impl Into<String>) -> Self {
-        Wish { title: title.into(), priority: Priority::Background }
+        Wish { title: title.into(), priority: Priority::Background, again: false }
     }
 }
 
@@ -156,6 +172,17 @@ impl<K: Clone + PartialEq + Send + 'static, T: Send + Sync + 'static> Slot<K, T>
         self.ask(jobs, key, || Wish::view(title), |task, _| make(task))
     }
 
+    /// The same for what stays cancelled if the user cancels it.
+    pub fn once(
+        &self,
+        jobs: &Jobs,
+        key: &K,
+        title: &str,
+        make: impl FnOnce(&Task) -> Result<T> + Send + 'static,
+    ) -> Shown<T> {
+        self.ask(jobs, key, || Wish::once(title), |task, _| make(task))
+    }
+
     /// The same by a pass over all there is.
     pub fn scan(
         &self,
@@ -240,11 +267,11 @@ where
     T: Send + Sync + 'static,
 {
     let (slot, again) = (slot.clone(), jobs.clone());
-    let Request { key, wish, make, since } = request;
+    let Request { key, wish: Wish { title, priority, again: forgets }, make, since } = request;
     state.in_flight += 1;
     state.last += 1;
     let (number, wanted) = (state.last, key.clone());
-    let task = jobs.run(wish.title, wish.priority, move |task| {
+    let task = jobs.run(title, priority, move |task| {
         let show = |value: T| {
             let mut state = slot.lock();
             if state.running.as_ref().is_some_and(|running| running.number == number) {
@@ -254,19 +281,25 @@ where
             }
         };
         let result = task.check().and_then(|()| guarded(|| make(task, &Partial(&show))));
-        finish(&slot, &again, wanted, number, task, result);
+        // Nobody but the user stops the newest request. An error of a task that nobody cancelled is kept even if it says
+        // so (another reader's, say): asked for anew it could come again and again.
+        let answer = match result {
+            Err(_) if task.is_cancelled() && forgets => None,
+            Err(_) if task.is_cancelled() => Some(Err(Error::cancelled())),
+            result => Some(result),
+        };
+        finish(&slot, &again, wanted, number, answer);
     });
     state.running = Some(Running { key, number, task, since });
 }
 
-/// Keeps a result if it is still wanted, and starts what waits.
+/// Keeps an answer if it is still wanted, and starts what waits. Without an answer the request is forgotten.
 fn finish<K, T>(
     slot: &Arc<Mutex<State<K, T>>>,
     jobs: &Jobs,
     key: K,
     number: u64,
-    task: &Task,
-    result: Result<Arc<T>>,
+    answer: Option<Result<Arc<T>>>,
 ) where
     K: Clone + PartialEq + Send + 'static,
     T: Send + Sync + 'static,
@@ -277,12 +310,13 @@ fn finish<K, T>(
     state.in_flight -= 1;
     if state.next.is_none() && state.running.as_ref().is_some_and(|running| running.number == number) {
         state.running = None;
-        if result.is_ok() {
+        // What there is so far of a value that failed, or that was stopped, stays.
+        if !matches!(answer, Some(Err(_))) {
             replaced.0 = state.partial.take();
         }
-        // Nobody but the user stops the newest request.
-        let result = if task.is_cancelled() && result.is_err() { Err(Error::cancelled()) } else { result };
-        replaced.1 = state.value.replace((key, result));
+        if let Some(result) = answer {
+            replaced.1 = state.value.replace((key, result));
+        }
     }
     if let Some(next) = state.next.take() {
         start(slot, &mut state, jobs, next);
@@ -395,6 +429,79 @@ mod tests {
         slot.clear();
         assert_eq!(*wait_for(|| ask(1).ready()), 1_000_000);
         assert!(slot.peek(&1).partial.is_none());
+    }
+
+    /// Cancels every job once there is one, as *Cancel all jobs* does; waits until they are gone.
+    fn cancel_all(jobs: &Jobs) {
+        wait_for(|| (!jobs.list().is_empty()).then_some(()));
+        jobs.list().iter().for_each(|job| job.task.cancel());
+        wait_for(|| jobs.list().is_empty().then_some(()));
+    }
+
+    #[test]
+    fn a_view_that_the_user_cancels_is_asked_for_again_by_the_next_look() {
+        let jobs = Jobs::new(|| {});
+        let slot: Slot<u32, u64> = Slot::default();
+        let (never, free) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(true)));
+        let look =
+            |key: u32, gate: &Arc<AtomicBool>| slot.ask(&jobs, &key, || Wish::view("a page"), counting(gate));
+        wait_for(|| look(1, &free).ready());
+        wait_for(|| look(2, &never).partial);
+        cancel_all(&jobs);
+        // Nothing runs until somebody looks, nothing is said to be wrong, and what there was before stays.
+        let forgotten = slot.peek(&2);
+        assert!(forgotten.error.is_none() && !forgotten.runs() && forgotten.partial.is_none());
+        assert!(!slot.is_busy() && slot.peek(&1).ready().is_some());
+        assert!(look(2, &free).runs());
+        assert_eq!(*wait_for(|| look(2, &free).ready()), 1_000_000);
+    }
+
+    #[test]
+    fn scans_and_what_is_asked_once_stay_cancelled_until_they_are_cleared() {
+        let jobs = Jobs::new(|| {});
+        let (never, free) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(true)));
+        for wish in [Wish::scan as fn(&'static str) -> Wish, Wish::once] {
+            let slot: Slot<u32, u64> = Slot::default();
+            let ask = |gate: &Arc<AtomicBool>| slot.ask(&jobs, &1, || wish("all of it"), counting(gate));
+            wait_for(|| ask(&never).partial);
+            cancel_all(&jobs);
+            for _ in 0..3 {
+                let stopped = ask(&free);
+                assert!(stopped.error.is_some_and(|error| error.is_cancelled()) && stopped.partial.is_some());
+            }
+            assert!(!slot.is_busy() && jobs.list().is_empty(), "it restarts by itself");
+            slot.clear();
+            assert_eq!(*wait_for(|| ask(&free).ready()), 1_000_000);
+        }
+    }
+
+    #[test]
+    fn a_cancelled_answer_of_a_task_that_nobody_cancelled_is_kept() {
+        let jobs = Jobs::new(|| {});
+        let slot: Slot<u32, u64> = Slot::default();
+        let runs = Arc::new(AtomicU64::new(0));
+        let ask = || {
+            let runs = runs.clone();
+            slot.get(&jobs, &1, "a page", move |_| {
+                runs.fetch_add(1, Ordering::Relaxed);
+                Err(Error::cancelled())
+            })
+        };
+        wait_for(|| ask().error);
+        (0..20).for_each(|_| assert!(ask().error.is_some()));
+        assert_eq!(runs.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn what_a_view_stops_itself_stays_stopped() {
+        let jobs = Jobs::new(|| {});
+        let slot: Slot<u32, u64> = Slot::default();
+        let never = Arc::new(AtomicBool::new(false));
+        let look = || slot.ask(&jobs, &1, || Wish::view("a page"), counting(&never));
+        wait_for(|| look().partial);
+        slot.cancel();
+        wait_for(|| jobs.list().is_empty().then_some(()));
+        assert!(look().error.is_some_and(|error| error.is_cancelled()) && !slot.is_busy());
     }
 
     #[test]

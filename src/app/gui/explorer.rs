@@ -420,6 +420,14 @@ impl Explorer {
         let (wanted, key) = (query.clone(), (self.filter.clone(), stamps, state));
         let shown =
             self.search.scan(jobs, &key, "searching", move |task| search::find(task, &documents, &wanted));
+        if let Some(error) = shown.error {
+            if !error.is_cancelled() {
+                ui.label(egui::RichText::new(error.to_string()).color(Theme::of(ui).bad));
+            } else if theme::cancelled_line(ui) {
+                self.search.clear();
+            }
+            return;
+        }
         let Some(hits) = shown.value else {
             theme::pending(ui, ui.scope_id().with("searching"), "Searching…");
             return;

@@ -81,7 +81,7 @@ impl File {
             String::new()
         };
         let parts = self.parts.clone();
-        let shown = self.slot.get(jobs, &self.generation, &title, move |task| {
+        let shown = self.slot.once(jobs, &self.generation, &title, move |task| {
             if !parts.is_empty() {
                 return gander::formats::together(task, &parts);
             }
@@ -97,6 +97,8 @@ impl File {
                 self.state = State::Ready(document);
                 news
             }
+            // Somebody cancelled the reload: the tree that is there stays.
+            (None, Some(error)) if error.is_cancelled() && self.document().is_some() => false,
             (None, Some(error)) => {
                 let news = !matches!(self.state, State::Failed(_));
                 self.state = State::Failed(error);

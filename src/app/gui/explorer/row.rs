@@ -164,9 +164,11 @@ impl Drawn {
     pub(super) fn ui(self, ui: &mut Ui, rect: Rect, selected: bool) -> RowResponse {
         let theme = Theme::of(ui);
         let response = ui.interact(rect, ui.scope_id().with(self.key), Sense::CLICK);
+        // Many have the same name in a model: what was found says where it lies.
+        let place = if self.behind.is_empty() { String::new() } else { format!(" in {}", self.behind) };
         let spoken = match &self.problem {
-            Some(problem) => format!("{} {problem}", self.name),
-            None => format!("{} {}", self.name, self.facts),
+            Some(problem) => format!("{}{place} {problem}", self.name),
+            None => format!("{}{place} {}", self.name, self.facts),
         };
         response.widget_info(|| WidgetInfo::selected(Role::TreeItem, true, selected, spoken.trim()));
         if selected {

@@ -428,6 +428,12 @@ fn ways(list: &[Arc<Node>], rest: &str) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::{Duration, Instant};
+
+    use gander::bytes::error::Result;
+    use gander::bytes::task::Task;
+
     use super::*;
 
     fn tree() -> Branch {
@@ -484,5 +490,74 @@ mod tests {
         assert_eq!(branch.rows(), 1_000_001);
         let last: Vec<String> = shown(&mut branch, 999_990..1_000_001).into_iter().map(|row| row.1).collect();
         assert_eq!((last.len(), last[10].as_str()), (11, "t999999"));
+    }
+
+    /// Children that cannot be listed before the gate is open.
+    struct Gated {
+        open: Arc<AtomicBool>,
+        count: u64,
+    }
+
+    impl Listing for Gated {
+        fn count(&self) -> Option<u64> {
+            None
+        }
+
+        fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
+            while !self.open.load(Ordering::Relaxed) {
+                task.check()?;
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            let range = range.start.min(self.count)..range.end.min(self.count);
+            Ok(range.map(|n| Arc::new(Node::new(n.to_string(), "leaf"))).collect())
+        }
+    }
+
+    /// Asks for rows until no job is left.
+    fn walk(branch: &mut Branch, jobs: &Jobs, wanted: Range<u64>) -> Vec<Row> {
+        let started = Instant::now();
+        loop {
+            let mut out = Vec::new();
+            branch.visit(0, &wanted, &mut Vec::new(), jobs, &mut HashSet::new(), &mut out);
+            if jobs.list().is_empty() {
+                return out;
+            }
+            assert!(started.elapsed() < Duration::from_secs(20), "the jobs do not end");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn a_listing_that_was_cancelled_goes_on_and_cuts_nothing() {
+        let (jobs, open) = (Jobs::new(|| {}), Arc::new(AtomicBool::new(false)));
+        let lazy = Children::Lazy(Arc::new(Gated { open: open.clone(), count: 450 }));
+        let mut root = Node::new("f", "file").separator("");
+        root.children = lazy;
+        let mut branch = Branch::new(Arc::new(root), String::new());
+        branch.open = true;
+        for round in 0..3 {
+            // What the root is was looked for in the first round; then it is listed.
+            while round > 0 && !branch.look(&jobs) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            let mut out = Vec::new();
+            branch.visit(0, &(0..10), &mut Vec::new(), &jobs, &mut HashSet::new(), &mut out);
+            assert!(out.iter().skip(1).all(|row| matches!(row.child, Child::Pending)));
+            assert!(branch.end.is_none() && branch.node.problem.is_none());
+            // As *Cancel all jobs* does.
+            let started = Instant::now();
+            while !jobs.list().is_empty() {
+                jobs.list().iter().for_each(|job| job.task.cancel());
+                assert!(started.elapsed() < Duration::from_secs(20), "the jobs do not end");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        open.store(true, Ordering::Relaxed);
+        for first in [0, 190, 390, 440] {
+            walk(&mut branch, &jobs, first..first + 20);
+        }
+        let rows = walk(&mut branch, &jobs, 440..460);
+        let last = rows.last().map(|row| row.path.clone());
+        assert_eq!((branch.rows(), last.as_deref()), (451, Some("449")));
     }
 }

@@ -140,6 +140,10 @@ impl Statistics {
             }
         }
         ui.add_space(if something { space::S2 } else { 0.0 });
+        let scan = self.scans.get(key).and_then(|scan| scan.numbers.peek(&()).error);
+        if scan.is_some_and(|error| error.is_cancelled()) {
+            ui.label(theme::dim(theme, "Cancelled"));
+        }
         if theme::button(ui, of.words()).clicked() {
             self.scan(jobs, key, of, false);
         }

@@ -252,6 +252,25 @@ pub(crate) fn empty_state(ui: &mut Ui, glyph: Icon, title: &str, words: &str) {
     });
 }
 
+/// Says in the middle of what is left of `ui` that the user cancelled something. True once it is to run again.
+pub(crate) fn cancelled(ui: &mut Ui, words: &str) -> bool {
+    empty_state(ui, Icon::Stop, CANCELLED, words);
+    ui.vertical_centered(|ui| button(ui, RUN_AGAIN).clicked()).inner
+}
+
+/// The same in one line.
+pub(crate) fn cancelled_line(ui: &mut Ui) -> bool {
+    ui.horizontal(|ui| {
+        ui.label(dim(Theme::of(ui), format!("{CANCELLED} ·")));
+        ui.link(RUN_AGAIN).clicked()
+    })
+    .inner
+}
+
+/// What stands for work that the user cancelled, and what starts it anew.
+const CANCELLED: &str = "Cancelled";
+const RUN_AGAIN: &str = "Run again";
+
 /// Lays `contents`, about `height` high, in the middle of what is left of `ui`.
 fn middle(ui: &mut Ui, height: f32, contents: impl FnOnce(&mut Ui)) {
     ui.vertical_centered(|ui| {

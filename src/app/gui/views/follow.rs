@@ -59,7 +59,7 @@ impl Follow {
         let Some(reference) = self.reference.clone() else { return };
         let (root, wanted) = (target.document.root.clone(), reference.clone());
         let title = format!("looking for {reference}");
-        let shown = self.found.get(jobs, &reference, &title, move |task| find(&root, task, &wanted));
+        let shown = self.found.once(jobs, &reference, &title, move |task| find(&root, task, &wanted));
         match (shown.ready(), shown.error, self.otherwise.take()) {
             (Some(found), _, otherwise) => match (&*found, otherwise) {
                 (Some(found), _) => found.show(target, actions),

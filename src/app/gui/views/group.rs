@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use egui::{RichText, Ui};
 use gander::bytes::display;
-use gander::bytes::error::Result;
+use gander::bytes::error::{Error, Result};
 use gander::bytes::task::Task;
 use gander::convert::copy::{CopyFormat, CopyRequest, CopyValue, CopyWriter, ValueKind};
 use gander::data::content::Content;
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{Jobs, Slot, Wish};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -268,13 +268,21 @@ impl View for Group {
             self.whole == Some(scope) || self.every,
             if self.every { usize::MAX } else { list::MOST },
         );
-        let shown = self.listed.get(cx.jobs, &key, &title, move |task| match key.1 {
+        // All of it may be a long way down; the first ones are not.
+        let wish = || if key.1 { Wish::once(title) } else { Wish::view(title) };
+        let shown = self.listed.ask(cx.jobs, &key, wish, move |task, _| match key.1 {
             true => list::of(task, &node, &path, scope, key.2),
             false => list::soon(task, &node, &path, scope),
         });
         if !key.1 && shown.fresh && shown.value.as_ref().is_some_and(|listed| listed.partly) {
             self.whole = Some(scope);
             ui.ctx().request_repaint();
+        }
+        if shown.error.as_ref().is_some_and(Error::is_cancelled) {
+            if theme::cancelled(ui, "Not all of it was listed.") {
+                self.listed.clear();
+            }
+            return;
         }
         if let Some(error) = shown.error {
             theme::empty_state(
@@ -504,16 +512,97 @@ impl GridModel for Rows<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use egui::accesskit::Role;
     use gander::bytes::source::Source;
     use gander::data::content::array::Plain;
     use gander::data::dtype::DType;
+    use gander::data::format::Options;
     use gander::data::node::Node;
 
     use egui_kittest::Harness;
     use egui_kittest::kittest::Queryable as _;
 
-    use super::super::bench::{Bench, bench_of, settle};
     use super::*;
+    use crate::gui::views::bench::{Bench, SIZE, bench_of, settle};
+
+    /// The view of a model of four layers with seven tensors each.
+    fn show() -> Harness<'static, Bench> {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/showcase/weights.safetensors");
+        let document = gander::open(&Task::new(), &path, &Options::default()).unwrap();
+        let node = document.root.clone();
+        let target = Target { file: 1, document: Arc::new(document), path: String::new(), node };
+        let builder = Harness::builder().with_size(SIZE).with_step_dt(1.0 / 60.0);
+        let builder = builder.with_context_setup(theme::apply).allow_missing_glyphs();
+        let mut harness = builder.build_ui_state(Bench::frame, Bench::new(make(), target));
+        settle(&mut harness);
+        harness
+    }
+
+    /// What stands in a column, from top to bottom.
+    fn column(harness: &Harness<'_, Bench>, name: &str) -> Vec<String> {
+        let begins = format!("{name}, ");
+        let cells = harness.query_all_by(|node| {
+            node.role() == Role::GridCell && node.label().is_some_and(|label| label.starts_with(&begins))
+        });
+        let mut cells: Vec<_> =
+            cells.map(|cell| (cell.rect().top(), cell.value().unwrap_or_default())).collect();
+        cells.sort_by(|a, b| a.0.total_cmp(&b.0));
+        cells.into_iter().map(|(_, text)| text).collect()
+    }
+
+    #[test]
+    fn names_are_filtered_sorted_and_summed() {
+        let mut harness = show();
+        assert!(harness.state().status.facts.starts_with("28 items"), "{}", harness.state().status.facts);
+        assert!(harness.state_mut().ask(&Request::Find));
+        settle(&mut harness);
+        harness.event(egui::Event::Text("MLP.up".to_owned()));
+        settle(&mut harness);
+        let names = column(&harness, "name");
+        assert_eq!(names.len(), 4, "{names:?}");
+        assert!(names[0] == "layers.0.mlp.up.weight" && names[3] == "layers.3.mlp.up.weight", "{names:?}");
+        assert!(harness.state().status.facts.starts_with("4 items"), "{}", harness.state().status.facts);
+        // Once down, once up, once as in the file.
+        let mut orders = Vec::new();
+        for _ in 0..3 {
+            harness.get_by_role_and_label(Role::ColumnHeader, "name").click_accesskit();
+            settle(&mut harness);
+            orders.push(column(&harness, "name"));
+        }
+        let turned: Vec<String> = names.iter().rev().cloned().collect();
+        assert_eq!(orders, [names.clone(), turned, names]);
+        harness.key_press(egui::Key::Escape);
+        settle(&mut harness);
+        assert!(harness.state().status.facts.starts_with("28 items"), "{}", harness.state().status.facts);
+        // The smallest first: norms have 64 elements.
+        harness.get_by_role_and_label(Role::ColumnHeader, "elements").click_accesskit();
+        settle(&mut harness);
+        assert_eq!(column(&harness, "elements")[..5], ["64", "64", "64", "64", "4,096"]);
+    }
+
+    #[test]
+    fn a_child_is_opened_and_levels_are_chosen() {
+        let mut harness = show();
+        harness.get_by_label("Children").click();
+        settle(&mut harness);
+        assert_eq!(column(&harness, "name"), ["layers"]);
+        harness.get_by_label("Everything below").click();
+        settle(&mut harness);
+        let first = column(&harness, "name")[0].clone();
+        let cell = harness.query_all_by(|node| node.role() == Role::GridCell).next().unwrap();
+        cell.click_accesskit();
+        settle(&mut harness);
+        assert_eq!(harness.state().status.under, first);
+        let grid = harness.get_by(|node| node.role() == Role::Grid);
+        grid.focus();
+        settle(&mut harness);
+        harness.key_press(egui::Key::Enter);
+        settle(&mut harness);
+        let opened = |action: &Action| matches!(action, Action::Show(to, Where::Kept) if to.path == first);
+        assert!(harness.state().actions.iter().any(opened));
+    }
 
     #[test]
     fn a_copy_is_in_the_form_that_was_asked_for() {

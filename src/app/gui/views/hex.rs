@@ -165,7 +165,7 @@ impl HexView {
         }
         let source = self.source.clone();
         let title = format!("measuring {}", self.name);
-        let shown = self.len_slot.get(cx.jobs, &(), &title, move |task| source.len(task));
+        let shown = self.len_slot.once(cx.jobs, &(), &title, move |task| source.len(task));
         self.len = shown.ready().map(|len| *len);
     }
 
@@ -231,7 +231,7 @@ impl HexView {
             return;
         }
         let (source, range, form) = (self.source.clone(), range.clone(), *form);
-        let shown = slot.get(cx.jobs, &(), "copying bytes", move |task| {
+        let shown = slot.once(cx.jobs, &(), "copying bytes", move |task| {
             let bytes = source.read_up_to(task, range.start, (range.end - range.start) as usize)?;
             Ok(written(&bytes, form))
         });
@@ -532,7 +532,104 @@ struct HexState {
 
 #[cfg(test)]
 mod tests {
+    use egui::accesskit::Role;
+    use egui::{Modifiers, pos2};
+    use egui_kittest::Harness;
+    use egui_kittest::kittest::Queryable as _;
+    use gander::data::content::Content;
+
     use super::*;
+    use crate::gui::views::bench::{Bench, bench, click, settle};
+
+    /// 4096 bytes: the n-th is n modulo 251, and there is a text at 3000.
+    fn show() -> Harness<'static, Bench> {
+        let mut bytes: Vec<u8> = (0..4096u32).map(|n| (n % 251) as u8).collect();
+        bytes[3000..3006].copy_from_slice(b"needle");
+        let mut harness = bench("data.bin", Content::Bytes(Source::memory("data.bin", bytes)));
+        settle(&mut harness);
+        harness
+    }
+
+    fn under(harness: &Harness<'_, Bench>) -> String {
+        harness.state().status.under.clone()
+    }
+
+    fn said(harness: &Harness<'_, Bench>, line: &str) -> bool {
+        harness.query_all_by_role_and_label(Role::Button, line).next().is_some()
+    }
+
+    #[test]
+    fn an_offset_is_gone_to_and_its_values_are_told() {
+        let mut harness = show();
+        harness.get_by_label("4,096 bytes");
+        assert!(harness.state_mut().ask(&Request::GoTo("0x100".to_owned())));
+        settle(&mut harness);
+        // 256 modulo 251 is 5.
+        assert_eq!(under(&harness), "byte 256 (0x100) = 0x05 = 5");
+        for line in ["uint8: 5", "uint16: 1541", "int32: 134678021"] {
+            assert!(said(&harness, line), "{line}");
+        }
+        // The same in the other byte order.
+        assert!(said(&harness, "uint16: 1286"));
+        // Beyond the end is the last one; what is no offset is refused.
+        assert!(harness.state_mut().ask(&Request::GoTo("999999".to_owned())));
+        settle(&mut harness);
+        assert!(under(&harness).starts_with("byte 4,095 "), "{}", under(&harness));
+        assert!(!harness.state_mut().ask(&Request::GoTo("row".to_owned())));
+        harness.get_by_label("Hide values").click();
+        settle(&mut harness);
+        assert!(!said(&harness, "uint8: 79") && harness.query_by_label("Show values").is_some());
+    }
+
+    #[test]
+    fn what_is_found_is_selected() {
+        let mut harness = show();
+        for (text, place) in [("needle", "byte 3,005 (0xbbd)"), ("fa 00 01", "byte 252 (0xfc)")] {
+            assert!(harness.state_mut().ask(&Request::GoTo("0".to_owned())));
+            assert!(harness.state_mut().ask(&Request::Find));
+            settle(&mut harness);
+            harness.key_press_modifiers(Modifiers::COMMAND, Key::A);
+            harness.event(Event::Text(text.to_owned()));
+            settle(&mut harness);
+            harness.key_press(Key::Enter);
+            settle(&mut harness);
+            assert!(under(&harness).starts_with(place), "{text}: {}", under(&harness));
+            let bytes = if text == "needle" { 6 } else { 3 };
+            assert_eq!(harness.state().status.facts, format!("{bytes} bytes selected"));
+        }
+        harness.get_by_role_and_label(Role::TextInput, "Find bytes");
+        harness.get_by_label("Find next (Enter)").click();
+        settle(&mut harness);
+        // On to the next place with the same bytes.
+        assert!(under(&harness).starts_with("byte 503 "), "{}", under(&harness));
+    }
+
+    #[test]
+    fn a_selection_is_made_by_keys_and_mouse_and_copied() {
+        let mut harness = show();
+        let rows = harness.get_by_label("Bytes").rect();
+        click(&mut harness, pos2(rows.left() + 200.0, rows.top() + 30.0));
+        settle(&mut harness);
+        let first = under(&harness);
+        assert!(first.starts_with("byte "), "{first}");
+        harness.key_press_modifiers(Modifiers::COMMAND, Key::Home);
+        settle(&mut harness);
+        assert!(under(&harness).starts_with("byte 0 "), "{}", under(&harness));
+        for _ in 0..3 {
+            harness.key_press_modifiers(Modifiers::SHIFT, Key::ArrowRight);
+            settle(&mut harness);
+        }
+        assert_eq!(harness.state().status.facts, "4 bytes selected");
+        harness.event(Event::Copy);
+        settle(&mut harness);
+        let copied = |action: &Action| matches!(action, Action::Copy(text) if text == "00 01 02 03");
+        assert!(harness.state().actions.iter().any(copied));
+        harness.key_press_modifiers(Modifiers::COMMAND, Key::A);
+        settle(&mut harness);
+        assert_eq!(harness.state().status.facts, "4,096 bytes selected");
+        // What is exported is the selection.
+        assert!(harness.state().view.export().is_some_and(|(words, _)| words == "the selected bytes"));
+    }
 
     #[test]
     fn offsets_are_read_as_people_write_them() {

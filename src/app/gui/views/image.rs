@@ -136,7 +136,7 @@ impl ImageView {
         let (image, number) = (self.image.clone(), self.number());
         let title = format!("decoding {}", self.name);
         let shown =
-            self.frames.get(cx.jobs, &number, &title, move |task| FrameArray::read(image, task, number));
+            self.frames.once(cx.jobs, &number, &title, move |task| FrameArray::read(image, task, number));
         if let Some(error) = shown.error {
             return Err(error);
         }

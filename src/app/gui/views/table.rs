@@ -294,7 +294,7 @@ impl TableView {
         let Some((request, slot)) = &self.copying else { return };
         let table = self.sheet().table.clone();
         let (wanted, title) = (request.clone(), format!("copying from {}", self.name));
-        let shown = slot.get(cx.jobs, &(), &title, move |task| copy::table(&table, task, &wanted));
+        let shown = slot.once(cx.jobs, &(), &title, move |task| copy::table(&table, task, &wanted));
         match (shown.ready(), shown.error) {
             (Some(copied), _) => {
                 cx.actions.push(Action::Copy(copied.text.clone()));

@@ -405,7 +405,7 @@ impl TextView {
             return;
         }
         let (text, from, to) = (self.text.clone(), *from, *to);
-        let shown = slot.get(cx.jobs, &(), "copying text", move |task| {
+        let shown = slot.once(cx.jobs, &(), "copying text", move |task| {
             lines::copied(text.as_ref(), task, from, to, lines::COPIED)
         });
         match (shown.ready(), shown.error) {
@@ -441,7 +441,7 @@ impl TextView {
         let Some((line, slot)) = &self.reading else { return };
         let (text, line) = (self.text.clone(), *line);
         let shown =
-            slot.get(cx.jobs, &(), "reading a line", move |task| lines::whole(text.as_ref(), task, line));
+            slot.once(cx.jobs, &(), "reading a line", move |task| lines::whole(text.as_ref(), task, line));
         match (shown.ready(), shown.error) {
             (Some(read), _) => {
                 let title = format!("{}: line {}", self.name, thousands(line + 1));

@@ -372,9 +372,6 @@ mod tests {
         }
         harness.get_by_label_contains("axis 2: chunk 599 of 600");
         let rect = harness.get_by_label_contains("Map of 2 × 3 chunks").rect();
-        if let Some(folder) = std::env::var_os("GANDER_PICTURES") {
-            harness.render().unwrap().save(std::path::Path::new(&folder).join("chunks.png")).unwrap();
-        }
         harness.hover_at(rect.max - vec2(2.0, 2.0));
         harness.run();
         let words = "chunk [1, 2, 599] · 10–19 × 20–29 · 609 B · 3.3×";

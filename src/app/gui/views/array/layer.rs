@@ -95,7 +95,7 @@ impl Wanted<'_> {
             style: *self.style,
             summary: self.summary.cloned(),
         };
-        slot.ask(jobs, &self.key, || Wish::view(self.title), move |task, partial| maker.make(task, partial))
+        slot.ask(jobs, &self.key, || Wish::once(self.title), move |task, partial| maker.make(task, partial))
     }
 }
 
@@ -132,9 +132,8 @@ impl Layer {
         let (_, slice, ..) = &wanted.key;
         let asked = wanted.ask(&self.pictures, jobs);
         let made = asked.so_far();
-        // Somebody stopped it: what there is stays.
-        let error = asked.error.filter(|error| !error.is_cancelled() || made.is_none());
-        let mut state = State { plane: None, error };
+        // Where somebody stopped it, what there is stays.
+        let mut state = State { plane: None, error: asked.error };
         let Some(mut picture) = made else {
             // A window beside the one that is there: it stays until the new one comes.
             state.plane = self.of(slice).cloned();

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use egui::{Color32, TextEdit, Ui, vec2};
 use egui_plot::{FilledArea, Legend, Line, Plot, PlotPoints, Points};
 use gander::bytes::display::{self, brief};
+use gander::bytes::error::Error;
 use gander::data::axes::{AxisCoordinates, LinePositions};
 use gander::data::content::Array;
 use gander::data::dtype::DType;
@@ -14,6 +15,7 @@ use gander::data::plane::color::ColorMap;
 use gander::data::plane::lines::{LONG, LineRequest, LineValues, POINTS, unread};
 use gander::data::plane::{Mapping, Slice, Window};
 use gander::data::region::Span;
+use gander::jobs::Wish;
 use serde::{Deserialize, Serialize};
 
 use super::super::ViewCx;
@@ -191,11 +193,22 @@ impl Lines {
         let picks = self.picked(slice, down);
         let wanted = LineRequest { slice: slice.clone(), down, picks, part, from, count };
         let (of, title) = (array.clone(), format!("lines of {}", cx.title()));
-        let loaded = self.curves.want(ui.ctx(), cx.jobs, &wanted, &title, move |key, task, partial| {
-            key.read(&*of, task, &mut |curves| partial.show(Curves(curves))).map(Curves)
-        });
-        let error = loaded.state.error.as_ref().filter(|error| !error.is_cancelled() && loaded.is_wanted);
-        if let Some(error) = error {
+        let loaded =
+            self.curves.want(ui.ctx(), cx.jobs, &wanted, Wish::once(title), move |key, task, partial| {
+                key.read(&*of, task, &mut |curves| partial.show(Curves(curves))).map(Curves)
+            });
+        let error = loaded.state.error.as_ref().filter(|_| loaded.is_wanted);
+        let cancelled = error.is_some_and(Error::is_cancelled);
+        // What there was of them stays.
+        let again = match (cancelled, loaded.value().is_some()) {
+            (true, true) => theme::cancelled_line(ui),
+            (true, false) => theme::cancelled(ui, ""),
+            (false, _) => false,
+        };
+        if again {
+            self.curves.retry();
+        }
+        if let Some(error) = error.filter(|_| !cancelled) {
             theme::empty_state(ui, Icon::Problem, "These lines could not be read", &error.to_string());
             ui.vertical_centered(|ui| {
                 if theme::button(ui, "Try again").clicked() {
@@ -206,7 +219,9 @@ impl Lines {
         }
         let Some(curves) = loaded.value() else {
             let id = ui.unique_id().with("pending");
-            theme::pending(ui, id, "Reading this line…");
+            if !cancelled {
+                theme::pending(ui, id, "Reading this line…");
+            }
             return;
         };
         self.read_ahead(cx, array, &wanted, loaded.is_there());

@@ -84,22 +84,24 @@ impl<K: SliceKey, V: SliceValue> Default for Loader<K, V> {
 }
 
 impl<K: SliceKey, V: SliceValue> Loader<K, V> {
-    /// Asks for what is wanted. `read` reads it, and shows what it has on the way.
+    /// Asks for what is wanted as `wish` says. `read` reads it, and shows what it has on the way.
     pub(super) fn want(
         &mut self,
         ctx: &Context,
         jobs: &Jobs,
         wanted: &K,
-        title: &str,
+        wish: Wish,
         read: impl FnOnce(&K, &Task, &Partial<'_, V>) -> Result<V> + Send + 'static,
     ) -> Loaded<V> {
         let answered = |key: &K| self.slot.peek(key).answer().is_some();
         let key = self.pursuit.next(ctx, wanted, |other| wanted.is_alike(other), answered);
         let (kept, asked) = (self.kept.clone(), key.clone());
-        let wish = || Wish::view(title);
-        let state = self.slot.ask_shared(jobs, &key, wish, move |task, partial| {
-            kept_or_read(&kept, &asked, |key| read(key, task, partial))
-        });
+        let state = self.slot.ask_shared(
+            jobs,
+            &key,
+            || wish,
+            move |task, partial| kept_or_read(&kept, &asked, |key| read(key, task, partial)),
+        );
         let there = state.so_far().is_some();
         if there || state.error.is_some() {
             self.shown = Some(key.slice().clone());

@@ -16,7 +16,7 @@ use gander::data::numbers::{ComplexPart, bits, element_text, has_numbers, number
 use gander::data::plane::{Slice, Window};
 use gander::data::region::Span;
 use gander::data::stats::{self, ArrayStats};
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{Jobs, Slot, Wish};
 use serde::{Deserialize, Serialize};
 
 use super::super::ViewCx;
@@ -187,17 +187,13 @@ impl Numbers {
                 }
             }
         }
-        let (failed, window, late) = (model.error.take(), model.window, model.late);
+        let (window, late) = (model.window, model.late);
         self.late = late && self.blocks.shown().is_some();
         if let Some(window) = window {
             let (wanted, there) = ((slice.clone(), window), self.blocks.shown() == Some(&slice));
             self.blocks.read_ahead(cx.jobs, array, &wanted, window, there, |key, array, task| {
                 Block::read(array, task, key.0.clone(), key.1)
             });
-        }
-        if let Some(error) = failed.filter(|error| error.is_cancelled()) {
-            cx.actions.push(Action::Notice(format!("Reading was stopped: {}", error.message())));
-            self.blocks.retry();
         }
         if let Some(target) = cx.target {
             self.follow.ui(cx.jobs, target, cx.actions);
@@ -229,7 +225,7 @@ impl Numbers {
     fn finish_copy(&mut self, cx: &mut ViewCx<'_>, array: &Arc<dyn Array>, slice: &Slice) {
         let Some(request) = self.copy.clone() else { return };
         let (array, slice) = (array.clone(), slice.clone());
-        let shown = self.copied.get(cx.jobs, &self.copying, "copying", move |task| {
+        let shown = self.copied.once(cx.jobs, &self.copying, "copying", move |task| {
             copy::elements(&*array, task, &slice, &request)
         });
         if let Some(text) = shown.ready() {
@@ -271,7 +267,10 @@ impl Numbers {
                     text(&stats.max)
                 )
             }
-            None => format!("{} cells · summing…", display::count(window.elements())),
+            None => {
+                let state = shown.error.map_or_else(|| "summing…".to_owned(), |error| error.message());
+                format!("{} cells · {state}", display::count(window.elements()))
+            }
         };
     }
 
@@ -561,7 +560,7 @@ impl GridModel for Model<'_> {
         if let Some(cell) = self.block.as_deref().and_then(|block| self.cell_of(block, row, column)) {
             return cell;
         }
-        if let Some(error) = self.error.as_ref().filter(|error| !error.is_cancelled()) {
+        if let Some(error) = &self.error {
             return Cell::failed(error.to_string());
         }
         let old = self.old.as_deref().and_then(|block| self.cell_of(block, row, column));
@@ -590,9 +589,10 @@ impl GridModel for Model<'_> {
             columns: Span::range(first, end.saturating_sub(first)),
         };
         let (wanted, array) = ((self.slice.clone(), window), self.array.clone());
-        let loaded = self.blocks.want(&self.ctx, self.jobs, &wanted, &self.title, move |key, task, _| {
-            Block::read(&*array, task, key.0.clone(), key.1)
-        });
+        let loaded =
+            self.blocks.want(&self.ctx, self.jobs, &wanted, Wish::view(&self.title), move |key, task, _| {
+                Block::read(&*array, task, key.0.clone(), key.1)
+            });
         let block = loaded.value();
         self.block = block.clone().filter(|block| block.slice == *self.slice);
         self.old = block.filter(|block| wanted.is_alike(&(block.slice.clone(), window)));

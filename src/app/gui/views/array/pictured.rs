@@ -125,6 +125,7 @@ impl Pictured {
 
     /// Looks at every element of this slice, however large it is.
     pub(crate) fn scan(&mut self, slice: &Slice) {
+        self.summary.clear();
         self.summary_asked = Some(slice.clone());
     }
 
@@ -178,7 +179,7 @@ impl Pictured {
         slice.all().elements().saturating_mul(size) <= SUMMARISED
     }
 
-    fn ask_summary(&self, cx: &ViewCx<'_>, look: &Look<'_>, slice: &Slice) {
+    fn ask_summary(&mut self, cx: &ViewCx<'_>, look: &Look<'_>, slice: &Slice) {
         // An overview of every element has told it already.
         if slice.coarse(OVERVIEW) == slice.all() && slice.depth() == 1 {
             return;
@@ -189,7 +190,13 @@ impl Pictured {
         let (array, slice, part) = (look.array.clone(), slice.clone(), look.style.part());
         let title = format!("scanning {}", look.title);
         let key = (slice.clone(), part);
-        self.summary.scan(cx.jobs, &key, &title, move |task| ValueSummary::take(&*array, task, &slice, part));
+        let shown = self
+            .summary
+            .scan(cx.jobs, &key, &title, move |task| ValueSummary::take(&*array, task, &slice, part));
+        if shown.error.is_some_and(|error| error.is_cancelled()) {
+            // It can be asked for again.
+            self.summary_asked = None;
+        }
     }
 
     /// The slice to be made now: the one that is wanted, or the one before it while it comes.
@@ -490,7 +497,7 @@ impl Pictured {
     /// Says what is awaited and what went wrong.
     fn say_state(&mut self, ui: &mut Ui, rect: Rect, got: &Got) {
         let id = ui.unique_id().with("pending");
-        if let Some(error) = got.error.as_ref().filter(|error| !error.is_cancelled()) {
+        if let Some(error) = got.error.as_ref() {
             if failed(ui, rect, error, got.drawn) {
                 self.layers.iter_mut().for_each(Layer::clear);
                 self.summary.clear();
@@ -650,12 +657,19 @@ fn failed(ui: &mut Ui, rect: Rect, error: &Error, drawn: bool) -> bool {
         let width = rect.width().min(560.0);
         let place = Rect::from_min_size(rect.min, vec2(width, 80.0));
         let mut child = ui.new_child(UiBuilder::new().max_rect(place).id_salt("failed"));
+        if error.is_cancelled() {
+            let lines = [("Not all of it was read.", Some("Run again"))];
+            return theme::problem_banner(&mut child, Severity::Info, "Cancelled", &lines).go.is_some();
+        }
         let lines = [(words.as_str(), Some("Try again"))];
         return theme::problem_banner(&mut child, Severity::Problem, "A part could not be read", &lines)
             .go
             .is_some();
     }
     let mut child = ui.new_child(UiBuilder::new().max_rect(rect).id_salt("failed"));
+    if error.is_cancelled() {
+        return theme::cancelled(&mut child, "");
+    }
     theme::empty_state(&mut child, Icon::Problem, "This slice could not be read", &words);
     let place =
         Rect::from_center_size(pos2(rect.center().x, rect.center().y + 70.0), vec2(100.0, size::CONTROL));

@@ -50,6 +50,7 @@ impl Find {
             .margin(egui::Margin::symmetric(8, 5));
         let field =
             ui.add(edit).on_hover_text("Hexadecimal digits, or text (in quotes if it looks like digits)");
+        field.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Find bytes"));
         if std::mem::take(&mut self.focus) {
             field.request_focus();
         }

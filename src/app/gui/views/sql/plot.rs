@@ -140,6 +140,12 @@ impl Plotted {
         let shown = self
             .slot
             .scan(jobs, &key, "a plot", move |task| series::read(task, source.as_ref(), &wanted, rows));
+        if shown.error.as_ref().is_some_and(gander::bytes::error::Error::is_cancelled) {
+            if theme::cancelled(ui, "") {
+                self.slot.clear();
+            }
+            return;
+        }
         if let Some(error) = shown.error {
             theme::empty_state(ui, Icon::Problem, "This could not be plotted", &error.to_string());
             return;
@@ -307,5 +313,93 @@ fn draw_group(
             };
             plot.bar_chart(BarChart::new(name, bars).color(color).element_formatter(Box::new(formatter)));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use arrow::array::{ArrayRef, Float64Array, RecordBatch, StringArray};
+    use egui_kittest::Harness;
+    use egui_kittest::kittest::Queryable as _;
+    use gander::data::content::table::MemoryTable;
+
+    use super::*;
+
+    struct Bench {
+        plotted: Plotted,
+        jobs: Jobs,
+        table: Arc<dyn Table>,
+    }
+
+    /// Four rows: `x` counts up, `y` is its square, `z` its negative, `kind` is a or b.
+    fn show() -> Harness<'static, Bench> {
+        let floats = |of: fn(f64) -> f64| -> ArrayRef {
+            Arc::new(Float64Array::from_iter_values((0..4).map(|n| of(f64::from(n)))))
+        };
+        let kind: ArrayRef = Arc::new(StringArray::from(vec!["a", "b", "a", "b"]));
+        let (x, y, z) = (floats(|n| n), floats(|n| n * n), floats(|n| -n));
+        let batch = RecordBatch::try_from_iter([("x", x), ("y", y), ("z", z), ("kind", kind)]).unwrap();
+        let table: Arc<dyn Table> = Arc::new(MemoryTable::new(batch));
+        let bench = Bench { plotted: Plotted::default(), jobs: Jobs::new(|| {}), table };
+        let builder = Harness::builder().with_size(vec2(900.0, 600.0)).with_step_dt(1.0 / 60.0);
+        let mut harness = builder.with_context_setup(theme::apply).build_ui_state(
+            |ui, bench: &mut Bench| {
+                let table = bench.table.clone();
+                bench.plotted.ui(ui, &bench.jobs, &table);
+            },
+            bench,
+        );
+        settle(&mut harness);
+        harness
+    }
+
+    fn settle(harness: &mut Harness<'_, Bench>) {
+        let (started, mut calm) = (Instant::now(), 0);
+        while calm < 4 {
+            assert!(started.elapsed() < Duration::from_secs(20), "the jobs do not end");
+            harness.step();
+            calm = if harness.state().jobs.list().is_empty() { calm + 1 } else { 0 };
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    fn choose(harness: &mut Harness<'_, Bench>, spoken: &str, column: &str) {
+        harness.get_by_label_contains(&format!("{spoken}: ")).click();
+        settle(harness);
+        harness.get_by_label(column).click();
+        settle(harness);
+        assert!(harness.query_by_label(&format!("{spoken}: {column}")).is_some());
+    }
+
+    /// The points of each group that is drawn.
+    fn points(harness: &Harness<'_, Bench>) -> Vec<(String, Vec<[f64; 2]>)> {
+        let plotted = &harness.state().plotted;
+        let wish = Wish { x: plotted.x, y: plotted.y.unwrap(), by: plotted.by, histogram: false };
+        let series = plotted.slot.peek(&(wish, plotted.rows)).ready().unwrap();
+        series.groups.iter().map(|group| (group.name.clone(), group.points.clone())).collect()
+    }
+
+    #[test]
+    fn another_axis_is_another_series() {
+        let mut harness = show();
+        harness.get_by_label("Scatter").click();
+        settle(&mut harness);
+        choose(&mut harness, "Column along x", "x");
+        choose(&mut harness, "Column along y", "y");
+        harness.get_by_label("Plot of y by x");
+        let squares = vec![[0.0, 0.0], [1.0, 1.0], [2.0, 4.0], [3.0, 9.0]];
+        assert_eq!(points(&harness).into_iter().map(|group| group.1).collect::<Vec<_>>(), [squares]);
+        choose(&mut harness, "Column along y", "z");
+        harness.get_by_label("Plot of z by x");
+        let falling = vec![[0.0, 0.0], [1.0, -1.0], [2.0, -2.0], [3.0, -3.0]];
+        assert_eq!(points(&harness).into_iter().map(|group| group.1).collect::<Vec<_>>(), [falling]);
+        choose(&mut harness, "Column along x", "row number");
+        harness.get_by_label("Plot of z by row");
+        choose(&mut harness, "Column of colours", "kind");
+        let groups = points(&harness);
+        let names: Vec<&str> = groups.iter().map(|group| group.0.as_str()).collect();
+        assert_eq!((names, groups[1].1.clone()), (vec!["a", "b"], vec![[1.0, -1.0], [3.0, -3.0]]));
     }
 }

@@ -72,7 +72,7 @@ impl End {
         }
         let table = main.table.clone();
         let columns: Vec<usize> = (0..main.columns().min(COLUMNS)).collect();
-        let shown = self.slot.get(jobs, &(), &format!("the end of {name}"), move |task| {
+        let shown = self.slot.once(jobs, &(), &format!("the end of {name}"), move |task| {
             let (first, batch) = table.tail(task, ROWS, &columns)?;
             let table: Arc<dyn Table> = Arc::new(MemoryTable::new(batch));
             Ok((first, table))

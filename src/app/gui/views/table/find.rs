@@ -270,6 +270,12 @@ impl Find {
 
     fn words(&self, ui: &mut Ui, about: About<'_>, filter: &Filter) {
         let theme = Theme::of(ui);
+        if self.error.as_ref().is_some_and(Error::is_cancelled) {
+            if theme::cancelled_line(ui) {
+                self.slot.clear();
+            }
+            return;
+        }
         if let Some(error) = &self.error {
             ui.add(cut(egui::RichText::new(error.message()).color(theme.bad)));
             return;

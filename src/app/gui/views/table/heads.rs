@@ -8,7 +8,7 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Float64Type, Int64Type, UInt64Type};
 use egui::{Align2, Rect, Sense, Ui, pos2, vec2};
-use gander::bytes::error::Result;
+use gander::bytes::error::{Error, Result};
 use gander::bytes::task::Task;
 use gander::data::cell;
 
@@ -193,6 +193,10 @@ impl Heads {
                 whole::exact(source.as_ref(), task, &wanted)
             });
             let Some(found) = shown.answer() else { return };
+            if found.as_ref().is_err_and(Error::is_cancelled) {
+                // It can be asked for again.
+                self.passed.iter().for_each(|column| _ = self.asked.remove(column));
+            }
             let found = found.iter().flat_map(|found| &found.columns);
             for (column, summary) in std::mem::take(&mut self.passed).iter().zip(found) {
                 if let (Ok(exact), Some(known)) = (summary, self.known.get_mut(column)) {

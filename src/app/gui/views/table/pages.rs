@@ -135,12 +135,13 @@ impl Pages {
     pub(super) fn want(&mut self, jobs: &Jobs, rows: Range<u64>, columns: &[usize]) {
         self.frame += 1;
         self.pending = None;
+        self.forget_cancelled();
         let of = self.table.rows().number();
         let Some(wanted) = self.missing(&rows, columns, of) else { return };
         let (table, job) = (self.table.clone(), wanted.clone());
         let title =
             format!("rows {} of {}", gander::bytes::display::count(wanted.pages.start * PAGE), self.name);
-        let shown = self.slot.get(jobs, &wanted, &title, move |task| read(&*table, task, &job));
+        let shown = self.slot.once(jobs, &wanted, &title, move |task| read(&*table, task, &job));
         if let Some(block) = shown.ready() {
             self.keep(&wanted, &block);
             // What had fewer rows than there are by now is read anew.
@@ -151,6 +152,19 @@ impl Pages {
             self.keep(&wanted, &Block { of, columns });
         } else if let Some(since) = shown.pending {
             self.pending = Some((wanted.pages.start * PAGE..wanted.pages.end * PAGE, since));
+        }
+    }
+
+    /// Forgets cells that were cancelled and went out of sight: they are read when they come back.
+    fn forget_cancelled(&mut self) {
+        let (before, frame) = (self.kept.len(), self.frame);
+        self.kept.retain(|_, page| match &page.cells {
+            Err(error) if error.is_cancelled() => page.used + 1 >= frame,
+            _ => true,
+        });
+        if self.kept.len() < before {
+            self.bytes = self.kept.values().map(|page| page.bytes).sum();
+            self.slot.clear();
         }
     }
 

@@ -212,7 +212,7 @@ impl Sieve {
         }
         let (table, wish) = (table.clone(), self.wish.clone());
         let shown =
-            self.slot.get(jobs, &self.wish, &format!("filtering {name}"), move |task| {
+            self.slot.once(jobs, &self.wish, &format!("filtering {name}"), move |task| {
                 match filtered(&engine(), task, &table, &wish.filter, &wish.sort) {
                     Ok(found) => Ok(Ok(Arc::new(found))),
                     Err(Failure::Sql(mistake)) => Ok(Err(*mistake)),

@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use egui::{Align, Align2, Layout, Pos2, Rect, ScrollArea, Sense, Ui, pos2, vec2};
+use gander::bytes::error::Error;
 use gander::data::content::ColumnStatistics;
 use gander::data::content::Table;
 use gander::data::stats::summary::{
@@ -296,6 +297,14 @@ impl Page {
         let say = |words: String| {
             ui.painter().text(at, Align2::LEFT_TOP, words, body_font(), theme.dim);
         };
+        if shown.error.as_ref().is_some_and(Error::is_cancelled) {
+            let place = Rect::from_min_max(at, rect.max);
+            let mut child = ui.new_child(egui::UiBuilder::new().max_rect(place).id_salt("correlations"));
+            if theme::cancelled_line(&mut child) {
+                self.matrix.clear();
+            }
+            return;
+        }
         if let Some(error) = shown.error {
             return say(format!("Correlations: {error}"));
         }

@@ -218,7 +218,7 @@ impl Lines {
             .later_slot
             .get(jobs, &(line, start), &title, move |task| part(text.as_ref(), task, line, start));
         later.text = shown.ready();
-        self.error = shown.error.clone().filter(|error| !error.is_cancelled()).or(self.error.take());
+        self.error = shown.error.clone().or(self.error.take());
     }
 
     /// Reads what is missing of these lines.
@@ -250,7 +250,7 @@ impl Lines {
             let total = text.lines().number();
             Ok((total, text.beginnings(task, wanted.start * PAGE..wanted.end * PAGE)?))
         });
-        self.error = shown.error.clone().filter(|error| !error.is_cancelled());
+        self.error = shown.error.clone();
         if let Some(read) = shown.ready() {
             self.keep(missing, &read.1, read.0);
             // What had fewer lines than there are by now is read anew.

@@ -77,15 +77,6 @@ fn a_line_of_a_billion_is_seen_at_once() {
     let came = wait(&mut harness, "1 line of a");
     println!("first line after {came:?} and {} reads of chunks", decoded.load(Ordering::Relaxed));
     assert!(came < Duration::from_secs(4), "{came:?}");
-    picture_now(&mut harness);
-}
-
-/// The jobs are not waited for.
-fn picture_now(harness: &mut Harness<'_, Bench>) {
-    (0..20).for_each(|_| harness.step());
-    if let Some(folder) = std::env::var_os("GANDER_PICTURES") {
-        harness.render().unwrap().save(std::path::Path::new(&folder).join("billion.png")).unwrap();
-    }
 }
 
 #[test]

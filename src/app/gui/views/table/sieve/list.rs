@@ -77,7 +77,10 @@ impl Frequent {
         let source = table.clone();
         let shown =
             self.0.scan(jobs, &key, "frequent values", move |task| frequent(source.as_ref(), task, column));
-        let Some(values) = shown.ready() else { return };
+        if shown.error.is_some_and(|error| error.is_cancelled()) && theme::cancelled_line(ui) {
+            self.0.clear();
+        }
+        let Some(values) = shown.value.filter(|_| shown.fresh) else { return };
         if values.is_empty() {
             return;
         }
