@@ -26,6 +26,12 @@
 //! 20. [`tabs`], the middle.
 //! 21. [`drop`](mod@drop), [`start`], [`dialogs`], [`palette`]: what lies over them, or stands where nothing is open.
 //! 22. [`app`], what holds them together.
+//!
+//! # Tests
+//! Each room has its own; `app/tests` has those of the whole window in a harness without a screen. Twelve pictures of it
+//! stand in `tests/snapshots`. Where the look changes on purpose, `UPDATE_SNAPSHOTS=1 cargo test --bin gander snapshots`
+//! writes those that differ anew; look at them before they are committed. A comparison that fails leaves `NAME.new.png` and
+//! `NAME.diff.png` beside the picture.
 
 mod app;
 mod commands;

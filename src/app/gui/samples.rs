@@ -19,9 +19,10 @@ const SAMPLES: [(&str, &[u8]); 8] = [
 /// # Errors
 /// Where the cache cannot be written.
 pub(crate) fn write() -> std::io::Result<Vec<PathBuf>> {
-    let folder = directories::ProjectDirs::from("", "", "gander")
-        .map_or_else(std::env::temp_dir, |dirs| dirs.cache_dir().to_owned())
-        .join("samples");
+    let cache = directories::ProjectDirs::from("", "", "gander").map(|dirs| dirs.cache_dir().to_owned());
+    // Tests must not touch that of whoever runs them.
+    let cache = cache.filter(|_| !cfg!(test)).unwrap_or_else(|| std::env::temp_dir().join("gander"));
+    let folder = cache.join("samples");
     std::fs::create_dir_all(&folder)?;
     let mut paths = Vec::new();
     for (name, bytes) in SAMPLES {

@@ -9,17 +9,24 @@ use std::time::{Duration, Instant};
 use egui::accesskit::Role;
 use egui::{Key, Modifiers, vec2};
 use egui_kittest::Harness;
-use egui_kittest::kittest::Queryable as _;
+use egui_kittest::kittest::{NodeT as _, Queryable as _};
 
 use super::*;
 use crate::gui::Waker;
 use crate::gui::session::KeptContent;
 use crate::gui::target::{NodeRef, TabContent};
 
+mod cancelling;
+mod explorer;
+mod palette;
+mod snapshots;
+mod start;
+
 /// A window that starts with its first frame.
 #[derive(Default)]
 struct Window {
     paths: Vec<PathBuf>,
+    session: Session,
     app: Option<App>,
 }
 
@@ -34,7 +41,7 @@ impl Window {
             let named = paths.iter().map(|path| files.open(path).0).collect();
             files.open_together(&paths);
             files.poll(&jobs);
-            let session = Session::default();
+            let session = std::mem::take(&mut window.session);
             App::new(ui.ctx(), Launch { jobs, files, named, session, waker, screenshot: None })
         });
         app.frame(ui);
@@ -46,13 +53,18 @@ impl Window {
 }
 
 fn window(paths: &[&Path]) -> Harness<'static, Window> {
+    window_of(paths, Session::default(), vec2(1200.0, 800.0))
+}
+
+/// A window of this size, with what an earlier one left.
+fn window_of(paths: &[&Path], session: Session, size: egui::Vec2) -> Harness<'static, Window> {
     let paths = paths.iter().map(|path| path.to_path_buf()).collect();
     let mut harness = Harness::builder()
-        .with_size(vec2(1200.0, 800.0))
+        .with_size(size)
         .with_step_dt(1.0 / 60.0)
         .with_context_setup(theme::apply)
         .allow_missing_glyphs()
-        .build_ui_state(Window::frame, Window { paths, app: None });
+        .build_ui_state(Window::frame, Window { paths, session, app: None });
     settle(&mut harness);
     harness
 }
@@ -76,6 +88,27 @@ fn shown(harness: &Harness<'_, Window>) -> String {
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name)
+}
+
+/// Writes into what has the keyboard.
+fn write(harness: &mut Harness<'_, Window>, text: &str) {
+    harness.event(egui::Event::Text(text.to_owned()));
+    settle(harness);
+}
+
+fn press(harness: &mut Harness<'_, Window>, modifiers: Modifiers, key: Key) {
+    harness.key_press_modifiers(modifiers, key);
+    settle(harness);
+}
+
+/// The words of everything with this role, from top to bottom.
+fn labels(harness: &Harness<'_, Window>, role: Role) -> Vec<String> {
+    let mut found: Vec<_> = harness
+        .query_all_by(|node| node.role() == role)
+        .map(|node| (node.rect().top(), node.accesskit_node().label().unwrap_or_default()))
+        .collect();
+    found.sort_by(|a, b| a.0.total_cmp(&b.0));
+    found.into_iter().map(|(_, label)| label).collect()
 }
 
 #[test]

@@ -1,0 +1,56 @@
+//! The window without a file.
+
+use super::*;
+use crate::gui::session::{Recent, now};
+
+fn started(recent: Vec<Recent>) -> Harness<'static, Window> {
+    window_of(&[], Session { recent, ..Session::default() }, vec2(1100.0, 700.0))
+}
+
+#[test]
+fn an_empty_window_says_what_can_be_done() {
+    let harness = started(Vec::new());
+    for words in ["Drop files or folders here", "No file is open."] {
+        // The explorer hides while there is nothing in it.
+        assert_eq!(harness.query_by_label(words).is_some(), words.starts_with("Drop"), "{words}");
+    }
+    for name in ["Open file…", "Open folder…", "Open samples"] {
+        assert!(harness.query_by_role_and_label(Role::Button, name).is_some(), "{name}");
+    }
+    for kind in ["Tables", "Arrays, models", "Images", "Text", "Archives"] {
+        assert!(harness.query_by_label(kind).is_some(), "{kind}");
+    }
+    assert!(harness.query_by_label("Recent").is_none());
+    assert!(harness.state().app().tabs.is_empty());
+}
+
+#[test]
+fn a_recent_file_opens_by_a_click() {
+    let recent = |path: PathBuf, bytes| Recent { path, when: now() - 7_200, bytes, format: "CSV".to_owned() };
+    let gone = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join("gone.csv");
+    let list = vec![recent(fixture("showcase/people.csv"), Some(5_559)), recent(gone, Some(1))];
+    let mut harness = started(list.clone());
+    assert!(harness.query_by_label("Recent").is_some());
+    click(&mut harness, Role::Button, "people.csv");
+    assert_eq!(shown(&harness), "people.csv");
+    assert!(harness.query_by_role_and_label(Role::ColumnHeader, "height_m").is_some());
+    assert_eq!(harness.state().app().session.recent[0].path, list[0].path);
+    // One that is gone says so, and what can be done.
+    let mut harness = started(list);
+    click(&mut harness, Role::Button, "gone.csv");
+    assert!(harness.query_by_label("gone.csv could not be read").is_some());
+    assert!(harness.query_by_role_and_label(Role::Button, "Try again").is_some());
+}
+
+#[test]
+fn the_samples_open_all_at_once() {
+    let mut harness = started(Vec::new());
+    click(&mut harness, Role::Button, "Open samples");
+    // They are written by one job and opened by others.
+    settle(&mut harness);
+    let names: Vec<String> = harness.state().app().files.iter().map(|file| file.name()).collect();
+    assert_eq!(names.len(), 8, "{names:?}");
+    assert_eq!(shown(&harness), "trips.parquet");
+    assert!(harness.state().app().files.iter().all(|file| file.document().is_some()));
+    assert!(harness.query_by_label("Drop files or folders here").is_none());
+}
