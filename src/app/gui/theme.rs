@@ -14,8 +14,8 @@ use egui::{
 
 use super::icons::Icon;
 pub(crate) use widgets::{
-    Severity, button, cancelled, cancelled_line, chip, empty_state, form, icon_button, is_form_open, open_form,
-    pending, primary_button, problem_banner, section_head, segmented,
+    Severity, button, cancelled, cancelled_line, chip, empty_state, form, icon_button, is_form_open,
+    open_form, pending, primary_button, problem_banner, section_head, segmented,
 };
 
 /// Heights, widths and corners, in points.

@@ -16,8 +16,8 @@ use gander::jobs::{Jobs, Slot};
 
 use super::{head, room};
 use crate::gui::commands::Action;
-use crate::gui::target::Exported;
 use crate::gui::exports::Exports;
+use crate::gui::target::Exported;
 use crate::gui::theme::{self, Theme, space};
 use crate::gui::views::Target;
 pub(crate) use batch::Batch;

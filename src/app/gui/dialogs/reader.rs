@@ -13,8 +13,8 @@ use super::{head, room};
 use crate::gui::commands::Action;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
-use crate::gui::ui::json;
 use crate::gui::ui::LongText;
+use crate::gui::ui::json;
 
 /// JSON of so many bytes is indented at once.
 const SOON: usize = 64 << 10;

@@ -122,7 +122,7 @@ impl Exports {
 /// The icon of a row and its colour; the words say the same.
 fn sign(theme: &Theme, entry: &Entry) -> (Icon, Color32) {
     match &entry.state {
-        State::Waiting => (Icon::Clock, theme.dim),
+        State::Waiting => (Icon::Hourglass, theme.dim),
         State::Running(..) => (Icon::Export, theme.accent),
         State::Done(_) if entry.is_bad() => (Icon::Problem, theme.warn),
         State::Done(_) => (Icon::Good, theme.good),

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use egui::{Role, Sense, TextEdit, Ui, WidgetInfo, pos2, vec2};
+use egui::{Align2, Role, Sense, TextEdit, Ui, WidgetInfo, pos2, vec2};
 use gander::bytes::error::Result;
 use gander::bytes::task::Task;
 use gander::data::node::{Node, Value};

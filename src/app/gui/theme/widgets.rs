@@ -161,6 +161,8 @@ pub(crate) fn section_head(ui: &mut Ui, text: &str, note: Option<(&str, Color32)
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Severity {
+    /// Worth knowing.
+    Info,
     /// Odd, but readable.
     Remark,
     /// Something could not be read or is wrong.
@@ -183,6 +185,7 @@ pub(crate) fn problem_banner(
 ) -> Banner {
     let theme = Theme::of(ui);
     let (color, glyph) = match severity {
+        Severity::Info => (theme.accent, Icon::Info),
         Severity::Remark => (theme.warn, Icon::Warning),
         Severity::Problem => (theme.bad, Icon::Problem),
     };

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use egui::{Align2, Color32, FontId, Role, Sense, Ui, WidgetInfo, pos2, vec2};
+use egui::{Align2, Color32, FontId, Role, Sense, Ui, WidgetInfo, pos2};
 use gander::bytes::display::count;
 use gander::bytes::limits;
 use gander::bytes::task::Task;

@@ -11,8 +11,8 @@ use gander::bytes::error::Result;
 use gander::bytes::task::Task;
 use gander::jobs::{Jobs, Slot};
 
-use crate::gui::icons::Icon;
 use super::list::List;
+use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
 
 /// Texts of at most so many bytes are one label.

@@ -59,7 +59,7 @@ pub(super) fn bench(name: &str, content: Content) -> Harness<'static, Bench> {
 /// A harness around the view of a node without content.
 pub(super) fn bench_of(node: Arc<Node>) -> Harness<'static, Bench> {
     let target = Target { node, ..target("a", Content::Bytes(Source::memory("a", vec![0]))) };
-    let bench = Bench::new(super::make(&target), target);
+    let bench = Bench::new(super::node_view(&target), target);
     Harness::builder()
         .with_size(SIZE)
         .with_step_dt(1.0 / 60.0)

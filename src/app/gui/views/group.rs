@@ -19,7 +19,7 @@ use serde_json::Value;
 
 use super::{Request, Target, View, ViewCx, restored, saved};
 use crate::gui::commands::{Action, Label, Where};
-use crate::gui::grid::{Cell, CellKind, ColumnHead, Grid, GridModel, GridRows, GridState, Side, SortMark};
+use crate::gui::grid::{Cell, CellKind, ColumnHead, Grid, GridModel, GridRows, Side, SortMark};
 use crate::gui::theme::{self, Theme, space};
 use list::{Entry, Listed};
 

@@ -428,7 +428,7 @@ impl TableView {
 
     /// The columns in their order, without hidden ones; listed anew where they were arranged anew.
     fn standing(&mut self) -> Arc<Vec<usize>> {
-        let sheet = self.tail.as_ref().unwrap_or(&self.main);
+        let sheet = self.end.sheet().unwrap_or(&self.main);
         let arrangement = (sheet.grid.arrangement(), sheet.columns());
         if let Some((known, columns)) = &self.standing
             && *known == arrangement
@@ -444,7 +444,7 @@ impl TableView {
 
     /// The selected columns in their order; listed anew where others are selected.
     fn selected_columns(&mut self, selection: Selection) -> Option<Arc<Vec<usize>>> {
-        let grid = &self.tail.as_ref().unwrap_or(&self.main).grid;
+        let grid = &self.end.sheet().unwrap_or(&self.main).grid;
         let arrangement = grid.arrangement();
         if !self.selected.as_ref().is_some_and(|known| (known.0, known.1) == (arrangement, selection)) {
             let (_, columns) = grid.selected()?;

@@ -100,7 +100,7 @@ fn start_gated(harness: &mut Harness<'_, Window>, path: &Path) -> Arc<AtomicBool
     let array: Arc<dyn Array> = Arc::new(Gated { array, gate: gate.clone() });
     let target = harness.state().app().tabs.target().cloned().unwrap();
     let part = ("numbers".to_owned(), Data::Arrays(vec![("numbers".to_owned(), array)]));
-    act(harness, Action::Export(target, Some(part)));
+    act(harness, Action::Export(Exported::Node(target, Some(part))));
     until(harness, "the file types are known", |harness| {
         harness.query_by_role_and_label(Role::Button, "NumPy array").is_some()
     });
@@ -252,7 +252,7 @@ fn no_two_exports_write_the_same_file() {
     let _gate = start_gated(&mut harness, &path);
     press(&mut harness, "Run in background");
     let target = harness.state().app().tabs.target().cloned().unwrap();
-    act(&mut harness, Action::Export(target, None));
+    act(&mut harness, Action::Export(Exported::Node(target, None)));
     until(&mut harness, "the file types are known", |harness| {
         harness.query_by_role_and_label(Role::Button, "Parquet").is_some()
     });

@@ -169,9 +169,8 @@ fn snapshots_of_a_result_of_sql() {
     let mut harness = themed(&["showcase/people.csv"], ThemeChoice::Light);
     let sql =
         "SELECT city, count(*) AS people, avg(height_m) AS height\nFROM people\nGROUP BY city\nORDER BY city";
-    let target = harness.state().app().tabs.target().unwrap().clone();
     let app = harness.state_mut().app.as_mut().unwrap();
-    app.actions.push(Action::Statement(target, sql.to_owned()));
+    app.actions.push(Action::Query(QueryStart::Statement(sql.to_owned())));
     settle(&mut harness);
     press(&mut harness, Modifiers::COMMAND, Key::Enter);
     compare(harness, "sql");

@@ -220,7 +220,7 @@ impl Batch {
 fn how_far(theme: &Theme, line: Line, runs: bool) -> (Icon, egui::Color32, String, String) {
     let said = |icon, color, words: &str| (icon, color, words.to_owned(), String::new());
     match line {
-        Line::Waiting if runs => said(Icon::Clock, theme.dim, "waits"),
+        Line::Waiting if runs => said(Icon::Hourglass, theme.dim, "waits"),
         Line::Waiting => said(Icon::Stop, theme.dim, "was not begun"),
         Line::Running => said(Icon::Hourglass, theme.accent, "is being written"),
         Line::Cancelled => said(Icon::Stop, theme.dim, "Cancelled"),

@@ -12,7 +12,7 @@ use crate::gui::grid::CellAt;
 use crate::gui::icons::Icon;
 use crate::gui::texture::Texture;
 use crate::gui::theme::{self, Theme, size, space};
-use crate::gui::ui::{JsonTree, LongText, splitter};
+use crate::gui::ui::{JsonTree, List, LongText, splitter};
 use crate::gui::views::hex;
 
 /// The width of the buttons at the right end of its head.
