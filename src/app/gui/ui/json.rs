@@ -193,8 +193,9 @@ pub(crate) fn string(quoted: &str, most: usize) -> String {
     // An escape has at most twelve bytes: a pair of surrogates.
     let enough = whole.floor_char_boundary(most.saturating_mul(12).min(whole.len()));
     let head = whole.get(..enough).unwrap_or_default();
-    // The cut may have gone through an escape.
-    let decoded = (0..=head.len().min(12)).find_map(|back| {
+    // A cut may have gone through an escape.
+    let most_back = if enough < whole.len() { head.len().min(12) } else { 0 };
+    let decoded = (0..=most_back).find_map(|back| {
         let head = head.get(..head.len() - back)?;
         serde_json::from_str::<String>(&format!("\"{head}\"")).ok()
     });

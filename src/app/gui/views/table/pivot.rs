@@ -15,7 +15,7 @@ use gander::bytes::error::Error;
 use gander::bytes::task::Task;
 use gander::data::content::Table;
 use gander::data::format::Data;
-use gander::jobs::Slot;
+use gander::jobs::{Jobs, Slot};
 use gander::query::pivot::{Pivot, Pivoted, pivoted, typed};
 use gander::query::{Failure, Filter, SqlDiagnostic};
 use parking_lot::Mutex;
@@ -33,6 +33,8 @@ use wells::{LINE, Wells};
 
 /// A result that took longer than this gets its totals only when they are asked for: that is a second pass.
 const CHEAP: Duration = Duration::from_secs(4);
+/// The types of so many columns are looked up at once, of more by a job.
+const SOON: usize = 1_000;
 /// The height of the line of totals in the heads.
 const TOTALS: f32 = 22.0;
 
@@ -70,6 +72,10 @@ pub(super) struct Page {
     /// The table that the rest is about, by its place in memory.
     of: usize,
     schema: Option<SchemaRef>,
+    /// The table and how often its types were guessed, now and where the schema was made; of wide ones a job makes it.
+    guesses: u32,
+    typed_of: (usize, u32),
+    types: Slot<(usize, u32), SchemaRef>,
     find: String,
     named: Named,
     typed: String,
@@ -95,7 +101,7 @@ impl Page {
         filter: &Filter,
         name: &str,
     ) {
-        self.about(table);
+        self.about(cx.jobs, table);
         let area = ui.available_rect_before_wrap();
         ui.allocate_rect(area, egui::Sense::hover());
         let theme = Theme::of(ui);
@@ -119,7 +125,9 @@ impl Page {
         let mut wells = Wells { pivot: &mut self.pivot, schema: &schema, typed: &mut self.typed };
         wells.ui(&mut child, inner);
         self.carry(ui, &schema);
-        self.ask(cx, table, filter, name);
+        if self.schema.is_some() {
+            self.ask(cx, table, filter, name);
+        }
         let line = Rect::from_min_size(top.left_bottom(), vec2(right.width(), size::BAR));
         ui.painter().hline(line.x_range(), line.top() - 0.5, theme.hairline());
         let statement = self.statement(cx, table);
@@ -135,17 +143,31 @@ impl Page {
     }
 
     /// Starts anew for another table; the wells stay as far as they fit.
-    fn about(&mut self, table: &Arc<dyn Table>) {
+    fn about(&mut self, jobs: &Jobs, table: &Arc<dyn Table>) {
         let place = Arc::as_ptr(table).cast::<()>() as usize;
-        if self.of == place && self.schema.is_some() {
+        if self.of != place {
+            // The old groups stay until those of this table are there.
+            self.again += 1;
+            self.of = place;
+            self.schema = None;
+        }
+        let wanted = (place, self.guesses);
+        if self.schema.is_some() && self.typed_of == wanted {
             return;
         }
-        // The old groups stay until those of this table are there.
-        self.again += u32::from(self.of != place);
-        self.of = place;
-        let schema = typed(&engine(), table);
-        self.pivot.fit(&schema);
-        self.schema = Some(schema);
+        let schema = match table.schema().fields().len() <= SOON {
+            true => Some(typed(&engine(), table)),
+            false => {
+                let source = table.clone();
+                let shown = self.types.get(jobs, &wanted, "", move |_| Ok(typed(&engine(), &source)));
+                shown.ready().map(|schema| schema.as_ref().clone())
+            }
+        };
+        let Some(schema) = schema else { return };
+        if self.schema.is_none() {
+            self.pivot.fit(&schema);
+        }
+        (self.schema, self.typed_of) = (Some(schema), wanted);
     }
 
     /// Shows what is dragged at the pointer.
@@ -193,7 +215,7 @@ impl Page {
                 let found = found.clone();
                 self.shown = Some(Shown { found, view, totals: Slot::default(), want_totals });
                 // Guessed types may be wider now.
-                self.schema = Some(typed(&engine(), table));
+                self.guesses += 1;
                 cx.jobs.wake();
             }
         }
