@@ -166,16 +166,10 @@ pub fn short_arrow_type(data_type: &arrow::datatypes::DataType, most: usize) -> 
 
 /// Writes a type; fields of structs and unions end where there are `most` bytes.
 fn write_type(out: &mut String, data_type: &arrow::datatypes::DataType, most: usize) {
-    use arrow::datatypes::{DataType as D, Field, IntervalUnit, TimeUnit};
+    use arrow::datatypes::{DataType as D, Field};
     if out.len() >= most {
         return;
     }
-    let unit = |u: &TimeUnit| match u {
-        TimeUnit::Second => "s",
-        TimeUnit::Millisecond => "ms",
-        TimeUnit::Microsecond => "us",
-        TimeUnit::Nanosecond => "ns",
-    };
     let field = |out: &mut String, f: &Field| {
         out.push_str(f.name());
         out.push_str(": ");
@@ -190,32 +184,6 @@ fn write_type(out: &mut String, data_type: &arrow::datatypes::DataType, most: us
         out.push_str(end);
     };
     let words = match data_type {
-        D::Null => "null".into(),
-        D::Boolean => "bool".into(),
-        D::Float16 => "halffloat".into(),
-        D::Float32 => "float".into(),
-        D::Float64 => "double".into(),
-        D::Utf8 => "string".into(),
-        D::LargeUtf8 => "large_string".into(),
-        D::Utf8View => "string_view".into(),
-        D::Binary => "binary".into(),
-        D::LargeBinary => "large_binary".into(),
-        D::BinaryView => "binary_view".into(),
-        D::FixedSizeBinary(n) => format!("fixed_size_binary[{n}]"),
-        D::Date32 => "date32[day]".into(),
-        D::Date64 => "date64[ms]".into(),
-        D::Time32(u) => format!("time32[{}]", unit(u)),
-        D::Time64(u) => format!("time64[{}]", unit(u)),
-        D::Timestamp(u, None) => format!("timestamp[{}]", unit(u)),
-        D::Timestamp(u, Some(zone)) => format!("timestamp[{}, tz={zone}]", unit(u)),
-        D::Duration(u) => format!("duration[{}]", unit(u)),
-        D::Interval(IntervalUnit::YearMonth) => "month_interval".into(),
-        D::Interval(IntervalUnit::DayTime) => "day_time_interval".into(),
-        D::Interval(IntervalUnit::MonthDayNano) => "month_day_nano_interval".into(),
-        D::Decimal32(p, s) => format!("decimal32({p}, {s})"),
-        D::Decimal64(p, s) => format!("decimal64({p}, {s})"),
-        D::Decimal128(p, s) => format!("decimal128({p}, {s})"),
-        D::Decimal256(p, s) => format!("decimal256({p}, {s})"),
         D::List(f) => return list(out, "list", f, ""),
         D::LargeList(f) => return list(out, "large_list", f, ""),
         D::ListView(f) => return list(out, "list_view", f, ""),
@@ -271,9 +239,49 @@ fn write_type(out: &mut String, data_type: &arrow::datatypes::DataType, most: us
             }
             ">".into()
         }
-        other => other.to_string().to_lowercase(),
+        other => flat_type(other),
     };
     out.push_str(&words);
+}
+
+/// A type without others in it.
+fn flat_type(data_type: &arrow::datatypes::DataType) -> String {
+    use arrow::datatypes::{DataType as D, IntervalUnit, TimeUnit};
+    let unit = |u: &TimeUnit| match u {
+        TimeUnit::Second => "s",
+        TimeUnit::Millisecond => "ms",
+        TimeUnit::Microsecond => "us",
+        TimeUnit::Nanosecond => "ns",
+    };
+    match data_type {
+        D::Null => "null".into(),
+        D::Boolean => "bool".into(),
+        D::Float16 => "halffloat".into(),
+        D::Float32 => "float".into(),
+        D::Float64 => "double".into(),
+        D::Utf8 => "string".into(),
+        D::LargeUtf8 => "large_string".into(),
+        D::Utf8View => "string_view".into(),
+        D::Binary => "binary".into(),
+        D::LargeBinary => "large_binary".into(),
+        D::BinaryView => "binary_view".into(),
+        D::FixedSizeBinary(n) => format!("fixed_size_binary[{n}]"),
+        D::Date32 => "date32[day]".into(),
+        D::Date64 => "date64[ms]".into(),
+        D::Time32(u) => format!("time32[{}]", unit(u)),
+        D::Time64(u) => format!("time64[{}]", unit(u)),
+        D::Timestamp(u, None) => format!("timestamp[{}]", unit(u)),
+        D::Timestamp(u, Some(zone)) => format!("timestamp[{}, tz={zone}]", unit(u)),
+        D::Duration(u) => format!("duration[{}]", unit(u)),
+        D::Interval(IntervalUnit::YearMonth) => "month_interval".into(),
+        D::Interval(IntervalUnit::DayTime) => "day_time_interval".into(),
+        D::Interval(IntervalUnit::MonthDayNano) => "month_day_nano_interval".into(),
+        D::Decimal32(p, s) => format!("decimal32({p}, {s})"),
+        D::Decimal64(p, s) => format!("decimal64({p}, {s})"),
+        D::Decimal128(p, s) => format!("decimal128({p}, {s})"),
+        D::Decimal256(p, s) => format!("decimal256({p}, {s})"),
+        other => other.to_string().to_lowercase(),
+    }
 }
 
 #[cfg(test)]
