@@ -586,6 +586,7 @@ mod tests {
         let mut harness = show();
         for (text, place) in [("needle", "byte 3,005 (0xbbd)"), ("fa 00 01", "byte 252 (0xfc)")] {
             assert!(harness.state_mut().ask(&Request::GoTo("0".to_owned())));
+            settle(&mut harness);
             assert!(harness.state_mut().ask(&Request::Find));
             settle(&mut harness);
             harness.key_press_modifiers(Modifiers::COMMAND, Key::A);
@@ -607,8 +608,7 @@ mod tests {
     #[test]
     fn a_selection_is_made_by_keys_and_mouse_and_copied() {
         let mut harness = show();
-        let rows = harness.get_by_label("Bytes").rect();
-        click(&mut harness, pos2(rows.left() + 200.0, rows.top() + 30.0));
+        click(&mut harness, pos2(200.0, 150.0));
         settle(&mut harness);
         let first = under(&harness);
         assert!(first.starts_with("byte "), "{first}");

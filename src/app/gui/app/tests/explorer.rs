@@ -14,7 +14,7 @@ fn the_filter_finds_nested_names_by_keys_and_is_cleared() {
     assert!(before.iter().any(|row| row.starts_with("people.csv")), "{before:?}");
     assert!(!before.iter().any(|row| row.contains("query")), "nothing is unfolded yet: {before:?}");
     press(&mut harness, Modifiers::COMMAND | Modifiers::SHIFT, Key::F);
-    write(&mut harness, "attention.query");
+    write(&mut harness, "attention.query.weight");
     let found = rows(&harness);
     assert_eq!(found.len(), 4, "{found:?}");
     assert!(found.iter().all(|row| row.starts_with("weight in layers.")), "{found:?}");

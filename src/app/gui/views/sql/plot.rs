@@ -368,7 +368,7 @@ mod tests {
     fn choose(harness: &mut Harness<'_, Bench>, spoken: &str, column: &str) {
         harness.get_by_label_contains(&format!("{spoken}: ")).click();
         settle(harness);
-        harness.get_by_label(column).click();
+        harness.get_by_role_and_label(egui::accesskit::Role::Button, column).click();
         settle(harness);
         assert!(harness.query_by_label(&format!("{spoken}: {column}")).is_some());
     }

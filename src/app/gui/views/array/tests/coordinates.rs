@@ -25,7 +25,7 @@ fn sliders_and_values_say_what_they_stand_for() {
     );
     picture(&mut harness, "temperature");
     // Each mode says it in its way.
-    for (mode, words) in [("Line", "1 line of a"), ("Numbers", "12.5"), ("Volume", "a[17, 20, 9] =")] {
+    for (mode, words) in [("Line", "1 line of a"), ("Numbers", "12.5"), ("Volume", "Cross-hair")] {
         harness.get_by_label(mode).click();
         settle(&mut harness);
         let said = |label: String| label.contains(words);
