@@ -411,6 +411,14 @@ impl Summary {
         if let Some(part) = fraction {
             words.push_str(&format!(" {:.0} %", part * 100.0));
         }
+        // What it does, where that is said: reading back begins anew at nothing.
+        if let State::Running(task, _) = &first.state
+            && running().count() == 1
+            && first.batch.is_none()
+        {
+            let message = task.message();
+            words.push_str(&if message.is_empty() { message } else { format!(" · {}", short(&message)) });
+        }
         let waiting = busy.len() - running().count();
         if waiting > 0 {
             words.push_str(&format!(" · {waiting} waiting"));

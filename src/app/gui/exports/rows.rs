@@ -1,6 +1,6 @@
 //! The list of exports, as the status bar opens it: a row for each with what can be done about it.
 
-use egui::{Align, Color32, Label, Layout, ProgressBar, RichText, ScrollArea, Ui};
+use egui::{Align, Color32, Frame, Label, Layout, ProgressBar, RichText, ScrollArea, Ui};
 use gander::bytes::display;
 
 use super::{Entry, Exports, State};
@@ -19,7 +19,12 @@ impl Exports {
     /// Draws the list; the newest stands on top. What has ended counts as seen.
     pub(crate) fn ui(&self, ui: &mut Ui, actions: &mut Vec<Action>) {
         self.mark(|_| true);
-        let list = self.list();
+        // The margins of a menu are made for rows that have their own.
+        let frame = Frame::new().inner_margin(space::S2);
+        frame.show(ui, |ui| self.rows(ui, &self.list(), actions));
+    }
+
+    fn rows(&self, ui: &mut Ui, list: &[Entry], actions: &mut Vec<Action>) {
         ui.set_width(WIDTH);
         ui.horizontal(|ui| {
             theme::section_head(ui, "Exports", None);
@@ -133,14 +138,17 @@ fn sign(theme: &Theme, entry: &Entry) -> (Icon, Color32) {
 
 /// How far it is; where that is not known, an empty bar.
 pub(crate) fn progress_bar(ui: &mut Ui, theme: &Theme, fraction: Option<f32>) {
-    let bar = ProgressBar::new(fraction.unwrap_or(0.0)).desired_width(ui.available_width());
-    ui.add(bar.desired_height(6.0).fill(theme.accent));
+    ui.scope(|ui| {
+        ui.visuals_mut().extreme_bg_color = theme.bg3;
+        let bar = ProgressBar::new(fraction.unwrap_or(0.0)).desired_width(ui.available_width());
+        ui.add(bar.desired_height(6.0).fill(theme.accent));
+    });
 }
 
 fn indented(ui: &mut Ui, content: impl FnOnce(&mut Ui)) {
     ui.horizontal_top(|ui| {
         ui.spacing_mut().interact_size.y = 18.0;
-        ui.add_space(INDENT - ui.spacing().item_spacing.x);
+        ui.add_space(INDENT);
         ui.vertical(content);
     });
 }

@@ -74,10 +74,27 @@ fn is_said(harness: &Harness<'_, Window>, words: &str) -> bool {
     harness.query_all_by_label_contains(words).next().is_some()
 }
 
-/// Presses a button and draws what comes of it.
+/// Presses a button, once it stays where it is.
+#[track_caller]
+fn click_still(harness: &mut Harness<'_, Window>, name: &str) {
+    let (mut last, mut still) = (None, 0);
+    for _ in 0..500 {
+        let rect = harness.get_by_role_and_label(Role::Button, name).rect();
+        still = if last == Some(rect) { still + 1 } else { 0 };
+        if still == 10 {
+            break;
+        }
+        last = Some(rect);
+        harness.step();
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    harness.get_by_role_and_label(Role::Button, name).click();
+}
+
+/// The same, and draws what comes of it.
 #[track_caller]
 fn press(harness: &mut Harness<'_, Window>, name: &str) {
-    harness.get_by_role_and_label(Role::Button, name).click();
+    click_still(harness, name);
     (0..4).for_each(|_| harness.step());
 }
 
@@ -270,6 +287,7 @@ fn a_batch_reports_each_file() {
     std::fs::write(&files[2], "x\n2\n3\n").unwrap();
     let mut harness = window(&[]);
     act(&mut harness, Action::Convert(files.to_vec()));
+    until(&mut harness, "the dialog is there", |harness| is_said(harness, "JSON Lines"));
     press(&mut harness, "JSON Lines");
     settle(&mut harness);
     press(&mut harness, "Convert");
@@ -304,13 +322,12 @@ fn a_window_that_is_closed_asks_what_becomes_of_exports() {
     let _gate = start_gated(&mut harness, &folder.path().join("numbers.npy"));
     press(&mut harness, "Run in background");
     assert!(close(&mut harness));
-    harness.step();
-    assert!(is_said(&harness, "1 export is not done"));
+    until(&mut harness, "it asks", |harness| is_said(harness, "1 export is not done"));
     press(&mut harness, "Stay");
     assert!(runs(&harness) && !is_said(&harness, "1 export is not done"));
     assert!(close(&mut harness));
-    harness.step();
-    press(&mut harness, "Cancel exports and close");
+    until(&mut harness, "it asks", |harness| is_said(harness, "1 export is not done"));
+    click_still(&mut harness, "Cancel exports and close");
     until(&mut harness, "it closes", |harness| commands(harness).contains(&ViewportCommand::Close));
     assert!(is_idle(&harness) && !close(&mut harness));
     assert_eq!(names(folder.path()), ["table.csv"]);
