@@ -50,7 +50,10 @@ fn columns_and_rows_are_gone_to() {
     enter(&mut harness);
     assert!(under(&harness).starts_with("height_m[100]"), "{}", under(&harness));
     // The row is in sight.
-    assert!(labels(&harness, Role::Row).iter().any(|label| label.trim() == "100"));
+    let named = |label: String| label == "height_m, 100";
+    let is_row = |role, label: Option<String>| role == Role::GridCell && label.is_some_and(named);
+    let mut rows = harness.query_all_by(|node| is_row(node.role(), node.label()));
+    assert!(rows.next().is_some());
 }
 
 #[test]

@@ -22,7 +22,9 @@ const THRESHOLD: f32 = 1.0;
 const FAILED_PIXELS: usize = 40;
 /// The room of the memory in use, at the right of the status bar.
 const MEMORY: f32 = 150.0;
-/// Its height, with the margin that the harness leaves around the window.
+/// The width of the word that stands before what a pass took.
+const STATISTICS: f32 = 72.0;
+/// The height of the memory in use, with the margin that the harness leaves around the window.
 const MEMORY_HEIGHT: f32 = 34.0;
 
 /// Whether there is something to draw with.
@@ -65,11 +67,19 @@ fn compare(mut harness: Harness<'_, Window>, name: &str) {
         .collect();
     let end = SIZE.to_pos2();
     let memory = Rect::from_min_max(pos2(end.x - MEMORY, end.y - MEMORY_HEIGHT), end);
-    times.into_iter().chain([memory]).for_each(|rect| harness.mask(rect));
+    // A pass that took long says how long, beside the head of the section.
+    let head = harness.query_all_by(|node| node.label().is_some_and(|label| label == "Statistics")).next();
+    let pass = head.map(|node| node.rect()).map(|rect| {
+        let left = pos2(rect.left() + STATISTICS, rect.top());
+        Rect::from_min_max(left, pos2(end.x - theme::space::S6, rect.bottom()))
+    });
+    times.into_iter().chain(pass).chain([memory]).for_each(|rect| harness.mask(rect));
     if !can_draw() {
         return;
     }
-    let image = harness.render().unwrap();
+    let mut image = harness.render().unwrap();
+    // The margin around the window is transparent, which the pictures do not keep.
+    image.pixels_mut().for_each(|pixel| pixel.0[3] = u8::MAX);
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots");
     let options =
         SnapshotOptions::new().threshold(THRESHOLD).max_failed_pixels(FAILED_PIXELS).output_path(&folder);
