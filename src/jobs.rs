@@ -6,7 +6,7 @@
 
 mod slot;
 
-pub use slot::{Partial, Shown, Slot, Wish};
+pub use slot::{JobSpec, Partial, Shown, Slot};
 
 use crate::bytes::guard::guarded;
 use crate::bytes::task::Task;

@@ -2,8 +2,8 @@
 //!
 //! # When the user cancels a job
 //! A job is cancelled through its task (*Cancel all jobs*, the status bar) or by [`Slot::cancel`]. What comes of it depends
-//! on how the value was asked for ([`Wish`]): a [view](Wish::view) that looks again asks anew, since what is in sight is
-//! cheap and must not stay empty. What is asked for [once](Wish::once) and [scans](Wish::scan) stay cancelled, as an error
+//! on how the value was asked for ([`JobSpec`]): a [view](JobSpec::view) that looks again asks anew, since what is in sight is
+//! cheap and must not stay empty. What is asked for [once](JobSpec::once) and [scans](JobSpec::scan) stay cancelled, as an error
 //! that the view shows, until somebody says [`Slot::clear`]: long work never restarts by itself. `Slot::cancel` is the
 //! view's own doing and always stays.
 
@@ -43,7 +43,7 @@ struct Running<K> {
 
 struct Request<K, T> {
     key: K,
-    wish: Wish,
+    spec: JobSpec,
     make: Make<T>,
     since: Instant,
 }
@@ -52,29 +52,29 @@ type Make<T> = Box<dyn FnOnce(&Task, &Partial<'_, T>) -> Result<Arc<T>> + Send>;
 
 /// How a value is asked for: what the status bar says of its job, and how urgent it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wish {
+pub struct JobSpec {
     title: String,
     priority: Priority,
     /// Whether a request that the user cancelled is forgotten, so that the next look asks anew.
     again: bool,
 }
 
-impl Wish {
+impl JobSpec {
     /// Values that are waited for: a page, a listing. Their jobs look at what is in sight, never at all there is; one that
     /// the user cancels is asked for again by the next look.
     pub fn view(title: impl Into<String>) -> Self {
-        Wish { title: title.into(), priority: Priority::View, again: true }
+        JobSpec { title: title.into(), priority: Priority::View, again: true }
     }
 
     /// Values that are waited for too, and may take long or answer what somebody did once: an open file, a copy. One
     /// that the user cancels stays cancelled.
     pub fn once(title: impl Into<String>) -> Self {
-        Wish { title: title.into(), priority: Priority::View, again: false }
+        JobSpec { title: title.into(), priority: Priority::View, again: false }
     }
 
     /// Passes over all there is. One that the user cancels stays cancelled.
     pub fn scan(title: impl Into<String>) -> Self {
-        Wish { title: title.into(), priority: Priority::Background, again: false }
+        JobSpec { title: title.into(), priority: Priority::Background, again: false }
     }
 }
 
@@ -169,7 +169,7 @@ impl<K: Clone + PartialEq + Send + 'static, T: Send + Sync + 'static> Slot<K, T>
         title: &str,
         make: impl FnOnce(&Task) -> Result<T> + Send + 'static,
     ) -> Shown<T> {
-        self.ask(jobs, key, || Wish::view(title), |task, _| make(task))
+        self.ask(jobs, key, || JobSpec::view(title), |task, _| make(task))
     }
 
     /// The same for what stays cancelled if the user cancels it.
@@ -180,7 +180,7 @@ impl<K: Clone + PartialEq + Send + 'static, T: Send + Sync + 'static> Slot<K, T>
         title: &str,
         make: impl FnOnce(&Task) -> Result<T> + Send + 'static,
     ) -> Shown<T> {
-        self.ask(jobs, key, || Wish::once(title), |task, _| make(task))
+        self.ask(jobs, key, || JobSpec::once(title), |task, _| make(task))
     }
 
     /// The same by a pass over all there is.
@@ -191,18 +191,18 @@ impl<K: Clone + PartialEq + Send + 'static, T: Send + Sync + 'static> Slot<K, T>
         title: &str,
         make: impl FnOnce(&Task) -> Result<T> + Send + 'static,
     ) -> Shown<T> {
-        self.ask(jobs, key, || Wish::scan(title), |task, _| make(task))
+        self.ask(jobs, key, || JobSpec::scan(title), |task, _| make(task))
     }
 
-    /// The same for a job that shows what it has on the way. `wish` is asked for when the job begins.
+    /// The same for a job that shows what it has on the way. `spec` is asked for when the job begins.
     pub fn ask(
         &self,
         jobs: &Jobs,
         key: &K,
-        wish: impl FnOnce() -> Wish,
+        spec: impl FnOnce() -> JobSpec,
         make: impl FnOnce(&Task, &Partial<'_, T>) -> Result<T> + Send + 'static,
     ) -> Shown<T> {
-        self.ask_shared(jobs, key, wish, |task, partial| make(task, partial).map(Arc::new))
+        self.ask_shared(jobs, key, spec, |task, partial| make(task, partial).map(Arc::new))
     }
 
     /// The same for a value that others keep too.
@@ -210,7 +210,7 @@ impl<K: Clone + PartialEq + Send + 'static, T: Send + Sync + 'static> Slot<K, T>
         &self,
         jobs: &Jobs,
         key: &K,
-        wish: impl FnOnce() -> Wish,
+        spec: impl FnOnce() -> JobSpec,
         make: impl FnOnce(&Task, &Partial<'_, T>) -> Result<Arc<T>> + Send + 'static,
     ) -> Shown<T> {
         let mut state = self.0.lock();
@@ -221,7 +221,7 @@ impl<K: Clone + PartialEq + Send + 'static, T: Send + Sync + 'static> Slot<K, T>
             running.task.cancel();
         }
         state.partial = None;
-        let request = Request { key: key.clone(), wish: wish(), make: Box::new(make), since: Instant::now() };
+        let request = Request { key: key.clone(), spec: spec(), make: Box::new(make), since: Instant::now() };
         if state.in_flight < IN_FLIGHT {
             start(&self.0, &mut state, jobs, request);
         } else {
@@ -267,7 +267,7 @@ where
     T: Send + Sync + 'static,
 {
     let (slot, again) = (slot.clone(), jobs.clone());
-    let Request { key, wish: Wish { title, priority, again: forgets }, make, since } = request;
+    let Request { key, spec: JobSpec { title, priority, again: forgets }, make, since } = request;
     state.in_flight += 1;
     state.last += 1;
     let (number, wanted) = (state.last, key.clone());
@@ -417,7 +417,7 @@ mod tests {
         let jobs = Jobs::new(|| {});
         let slot: Slot<u32, u64> = Slot::default();
         let free = Arc::new(AtomicBool::new(false));
-        let ask = |key| slot.ask(&jobs, &key, || Wish::scan("counting"), counting(&free));
+        let ask = |key| slot.ask(&jobs, &key, || JobSpec::scan("counting"), counting(&free));
         let first = wait_for(|| ask(1).partial);
         wait_for(|| ask(1).so_far().filter(|now| **now > *first));
         // Another key does not see it.
@@ -443,8 +443,9 @@ mod tests {
         let jobs = Jobs::new(|| {});
         let slot: Slot<u32, u64> = Slot::default();
         let (never, free) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(true)));
-        let look =
-            |key: u32, gate: &Arc<AtomicBool>| slot.ask(&jobs, &key, || Wish::view("a page"), counting(gate));
+        let look = |key: u32, gate: &Arc<AtomicBool>| {
+            slot.ask(&jobs, &key, || JobSpec::view("a page"), counting(gate))
+        };
         wait_for(|| look(1, &free).ready());
         wait_for(|| look(2, &never).partial);
         cancel_all(&jobs);
@@ -460,9 +461,9 @@ mod tests {
     fn scans_and_what_is_asked_once_stay_cancelled_until_they_are_cleared() {
         let jobs = Jobs::new(|| {});
         let (never, free) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(true)));
-        for wish in [Wish::scan as fn(&'static str) -> Wish, Wish::once] {
+        for spec in [JobSpec::scan as fn(&'static str) -> JobSpec, JobSpec::once] {
             let slot: Slot<u32, u64> = Slot::default();
-            let ask = |gate: &Arc<AtomicBool>| slot.ask(&jobs, &1, || wish("all of it"), counting(gate));
+            let ask = |gate: &Arc<AtomicBool>| slot.ask(&jobs, &1, || spec("all of it"), counting(gate));
             wait_for(|| ask(&never).partial);
             cancel_all(&jobs);
             for _ in 0..3 {
@@ -497,7 +498,7 @@ mod tests {
         let jobs = Jobs::new(|| {});
         let slot: Slot<u32, u64> = Slot::default();
         let never = Arc::new(AtomicBool::new(false));
-        let look = || slot.ask(&jobs, &1, || Wish::view("a page"), counting(&never));
+        let look = || slot.ask(&jobs, &1, || JobSpec::view("a page"), counting(&never));
         wait_for(|| look().partial);
         slot.cancel();
         wait_for(|| jobs.list().is_empty().then_some(()));
@@ -509,7 +510,7 @@ mod tests {
         let jobs = Jobs::new(|| {});
         let slot: Slot<u32, u64> = Slot::default();
         let never = Arc::new(AtomicBool::new(false));
-        wait_for(|| slot.ask(&jobs, &1, || Wish::scan("counting"), counting(&never)).partial);
+        wait_for(|| slot.ask(&jobs, &1, || JobSpec::scan("counting"), counting(&never)).partial);
         drop(slot);
         wait_for(|| jobs.list().is_empty().then_some(()));
     }
@@ -520,7 +521,7 @@ mod tests {
         let never = Arc::new(AtomicBool::new(false));
         let scans: Vec<Slot<u32, u64>> = (0..40).map(|_| Slot::default()).collect();
         for scan in &scans {
-            wait_for(|| scan.ask(&jobs, &1, || Wish::scan("scan"), counting(&never)).partial);
+            wait_for(|| scan.ask(&jobs, &1, || JobSpec::scan("scan"), counting(&never)).partial);
         }
         let page: Slot<u32, u32> = Slot::default();
         assert_eq!(*wait_for(|| page.get(&jobs, &1, "page", |_| Ok(7)).ready()), 7);

@@ -2,10 +2,10 @@
 //! for in any room comes out as an [`Action`] and is done after the frame, in [`act`].
 
 mod act;
-mod ask;
 mod bars;
+mod native_dialogs;
 mod opening;
-mod shot;
+mod screenshot;
 #[cfg(test)]
 mod tests;
 
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use egui::{CentralPanel, Context, Frame, Margin, Panel, Ui};
 use gander::jobs::Jobs;
 
-use super::commands::{self, Action, Cmd};
+use super::commands::{self, Action, CommandId};
 use super::dialogs::Dialogs;
 use super::drop::Drop;
 use super::explorer::Explorer;
@@ -31,8 +31,8 @@ use super::timings::Timings;
 use super::views::sql::Statements;
 use super::views::{Status, Workspace};
 use super::{Launch, start};
-use ask::Asked;
-use shot::Shot;
+use native_dialogs::NativeDialogs;
+use screenshot::Screenshot;
 
 /// The window.
 pub(crate) struct App {
@@ -54,8 +54,8 @@ pub(crate) struct App {
     drop: Drop,
     session: Session,
     actions: Vec<Action>,
-    asked: Asked,
-    shot: Option<Shot>,
+    asked: NativeDialogs,
+    shot: Option<Screenshot>,
     timings: Option<Timings>,
     /// Files that the user named: they go among the recent ones once they are open.
     fresh: HashSet<u64>,
@@ -64,7 +64,7 @@ pub(crate) struct App {
     /// The number of the tab and the subject that the explorer was last brought to.
     followed: Option<(u64, String)>,
     /// For how many more frames its row is looked for, while what is above it is being unfolded.
-    chase: u8,
+    reveal_frames: u8,
     title: String,
 }
 
@@ -72,7 +72,7 @@ pub(crate) struct App {
 const NARROW: f32 = 820.0;
 
 /// Frames in which the explorer looks for the row of the active tab.
-const CHASE: u8 = 60;
+const REVEAL_FRAMES: u8 = 60;
 
 /// How long a window that is closed waits for exports to remove what they had written.
 const END: std::time::Duration = std::time::Duration::from_secs(5);
@@ -105,13 +105,13 @@ impl App {
             leave: Leave::default(),
             drop: Drop::default(),
             actions: Vec::new(),
-            asked: Asked::new(&jobs),
-            shot: screenshot.map(Shot::new),
+            asked: NativeDialogs::new(&jobs),
+            shot: screenshot.map(Screenshot::new),
             timings: Timings::wanted(),
             fresh: named.iter().copied().collect(),
             narrow_inspector: false,
             followed: None,
-            chase: 0,
+            reveal_frames: 0,
             title: String::new(),
             jobs,
             session,
@@ -163,12 +163,12 @@ impl App {
     }
 
     /// Takes what jobs, dialogs and the desktop have brought since the last frame.
-    fn news(&mut self, ctx: &Context) {
+    fn poll(&mut self, ctx: &Context) {
         for answer in self.asked.take() {
             self.answered(answer);
         }
         for id in self.files.poll(&self.jobs) {
-            self.file_has_news(id);
+            self.file_changed_state(id);
         }
         self.workspace.documents = self.files.iter().filter_map(|file| file.document().cloned()).collect();
         let dropped = self.drop.take(ctx);
@@ -274,11 +274,11 @@ impl App {
         let now = (target.file, target.path.clone());
         if self.followed.as_ref() != Some(&now) {
             self.followed = Some(now);
-            self.chase = CHASE;
+            self.reveal_frames = REVEAL_FRAMES;
         }
-        if self.chase > 0 {
-            self.chase =
-                if self.explorer.show(&self.files, &self.jobs, &target) { 0 } else { self.chase - 1 };
+        if self.reveal_frames > 0 {
+            self.reveal_frames =
+                if self.explorer.show(&self.files, &self.jobs, &target) { 0 } else { self.reveal_frames - 1 };
         }
     }
 
@@ -358,7 +358,7 @@ impl App {
     /// One frame of everything.
     fn frame(&mut self, ui: &mut Ui) {
         let ctx = ui.ctx().clone();
-        self.news(&ctx);
+        self.poll(&ctx);
         self.keys(&ctx);
         let over = self.dialogs.is_open() || self.palette.is_open() || self.leave.is_open();
         self.keyed = !over && !egui::Popup::is_any_open(&ctx) && !theme::is_form_open(&ctx);
@@ -403,7 +403,7 @@ impl App {
     }
 
     /// Whether a command makes sense now.
-    fn can(&self, id: Cmd) -> bool {
+    fn can(&self, id: CommandId) -> bool {
         !commands::get(id).needs_tab || !self.tabs.is_empty()
     }
 

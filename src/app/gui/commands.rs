@@ -12,7 +12,7 @@ use super::target::{Exported, QueryStart, Request, Target};
 /// Something to be done after this frame, by whoever draws.
 pub(crate) enum Action {
     /// Do a command of the table.
-    Do(Cmd),
+    Do(CommandId),
     /// Open files and folders.
     Open(Vec<PathBuf>),
     /// Open the files that come with the program.
@@ -139,7 +139,7 @@ impl Label {
 
 /// A line of the table.
 pub(crate) struct Command {
-    pub(crate) id: Cmd,
+    pub(crate) id: CommandId,
     pub(crate) menu: Menu,
     pub(crate) label: Label,
     /// Whether it needs an open tab.
@@ -153,7 +153,7 @@ const SHIFT: Modifiers = Modifiers::SHIFT;
 const CTRL_ALT: Modifiers = Modifiers { alt: true, ..Modifiers::COMMAND };
 pub(crate) const ALT: Modifiers = Modifiers::ALT;
 
-const fn command(id: Cmd, menu: Menu, words: &'static str, icon: Icon) -> Command {
+const fn command(id: CommandId, menu: Menu, words: &'static str, icon: Icon) -> Command {
     Command { id, menu, label: Label::new(words, icon), needs_tab: false }
 }
 
@@ -180,13 +180,13 @@ macro_rules! commands {
         /// A command. Who does them ([`super::app`]) matches all of them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[allow(missing_docs, reason = "COMMANDS says what each does")]
-        pub(crate) enum Cmd {
+        pub(crate) enum CommandId {
             $($($id,)*)*
         }
 
         /// Every command, in the order of the menus.
         pub(crate) static COMMANDS: &[Command] =
-            &[$($(command(Cmd::$id, Menu::$menu, $words, Icon::$icon)$(.$set($($value),*))*,)*)*];
+            &[$($(command(CommandId::$id, Menu::$menu, $words, Icon::$icon)$(.$set($($value),*))*,)*)*];
     };
 }
 
@@ -241,18 +241,18 @@ commands! {
 }
 
 /// The line of a command.
-pub(crate) fn get(id: Cmd) -> &'static Command {
+pub(crate) fn get(id: CommandId) -> &'static Command {
     // The table has them in the order of the enumeration.
     &COMMANDS[id as usize]
 }
 
 /// The commands whose keys were pressed.
-pub(crate) fn pressed(ctx: &Context) -> Vec<Cmd> {
+pub(crate) fn pressed(ctx: &Context) -> Vec<CommandId> {
     let labels: Vec<&Label> = COMMANDS.iter().map(|command| &command.label).collect();
-    let mut out: Vec<Cmd> = pressed_of(ctx, &labels).into_iter().map(|at| COMMANDS[at].id).collect();
+    let mut out: Vec<CommandId> = pressed_of(ctx, &labels).into_iter().map(|at| COMMANDS[at].id).collect();
     // Plus without Shift.
     if ctx.input_mut(|input| input.consume_key(CTRL, Key::Equals)) {
-        out.push(Cmd::ZoomIn);
+        out.push(CommandId::ZoomIn);
     }
     out
 }
@@ -304,7 +304,7 @@ mod tests {
     #[test]
     fn keys_with_more_modifiers_win() {
         for (modifiers, expected) in
-            [(CTRL, Cmd::CloseTab), (CTRL_SHIFT, Cmd::CloseFile), (CTRL_ALT, Cmd::CloseAll)]
+            [(CTRL, CommandId::CloseTab), (CTRL_SHIFT, CommandId::CloseFile), (CTRL_ALT, CommandId::CloseAll)]
         {
             let ctx = Context::default();
             let modifiers = Modifiers { ctrl: true, ..modifiers };

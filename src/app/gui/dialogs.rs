@@ -6,7 +6,7 @@ mod export;
 mod keys;
 mod path;
 mod raw;
-mod reader;
+mod text;
 
 use std::path::{Path, PathBuf};
 
@@ -31,7 +31,7 @@ pub(crate) enum Dialog {
     /// What the elements of a file without a header are.
     Raw(Box<raw::OpenRaw>),
     /// A long text.
-    Read(reader::Reader),
+    Read(text::TextDialog),
     /// An export.
     Export(Box<export::Export>),
     /// The conversion of many files.
@@ -56,7 +56,7 @@ impl Dialog {
 
     /// A long text in full.
     pub(crate) fn read(title: String, text: String) -> Self {
-        Dialog::Read(reader::Reader::new(title, text))
+        Dialog::Read(text::TextDialog::new(title, text))
     }
 
     fn name(&self) -> &'static str {

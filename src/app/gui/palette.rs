@@ -14,7 +14,7 @@ use gander::bytes::task::Task;
 use gander::data::content::{Content, Table};
 use gander::jobs::{Jobs, Slot};
 
-use super::commands::{Action, COMMANDS, Cmd, Command, Label, Menu, Where};
+use super::commands::{Action, COMMANDS, Command, CommandId, Label, Menu, Where};
 use super::facts::{self, Sums};
 use super::files::Files;
 use super::icons::Icon;
@@ -60,7 +60,7 @@ struct Line {
 /// What choosing it does.
 #[derive(Clone)]
 enum Pick {
-    Do(Cmd),
+    Do(CommandId),
     Show(Target),
     File(u64),
     Recent(PathBuf),

@@ -5,7 +5,7 @@ use gander::bytes::display;
 use gander::data::content::Kind;
 use gander::formats::FORMATS;
 
-use super::commands::{self, Action, Cmd};
+use super::commands::{self, Action, CommandId};
 use super::icons::Icon;
 use super::session::{self, Recent};
 use super::theme::{self, Theme, size, space};
@@ -56,12 +56,12 @@ fn welcome(ui: &mut Ui, actions: &mut Vec<Action>) {
     ui.add_space(space::S3);
     ui.horizontal_wrapped(|ui| {
         let keys = |id| commands::get(id).label.keys_text(ui.ctx());
-        let (file, folder) = (keys(Cmd::OpenFile), keys(Cmd::OpenFolder));
+        let (file, folder) = (keys(CommandId::OpenFile), keys(CommandId::OpenFolder));
         if theme::primary_button(ui, "Open file…").on_hover_text(file).clicked() {
-            actions.push(Action::Do(Cmd::OpenFile));
+            actions.push(Action::Do(CommandId::OpenFile));
         }
         if theme::button(ui, "Open folder…").on_hover_text(folder).clicked() {
-            actions.push(Action::Do(Cmd::OpenFolder));
+            actions.push(Action::Do(CommandId::OpenFolder));
         }
         let tip = "Small files of each kind that come with Gander";
         if theme::button(ui, "Open samples").on_hover_text(tip).clicked() {

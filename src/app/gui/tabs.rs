@@ -17,7 +17,7 @@ use super::files::Files;
 use super::session::{KeptContent, Split, Tab};
 use super::target::{NodeRef, QueryStart, Request, Subject, TabContent, Target};
 use super::views::{Status, Workspace};
-use pane::Grab;
+use pane::FocusRequest;
 pub(crate) use pane::Pane;
 
 /// Of so many nodes whose preview was replaced it is known how they were looked at.
@@ -98,9 +98,9 @@ impl Tabs {
         let place = target.place();
         let found = self.at(&TabContent::Node(place.clone()));
         // Who walks through the explorer stays there.
-        let grab = if which == Where::Preview { Grab::IfFree } else { Grab::Now };
+        let focus_request = if which == Where::Preview { FocusRequest::IfFree } else { FocusRequest::Now };
         if let Some(id) = found.filter(|_| which != Where::Side) {
-            self.activate(id, grab);
+            self.activate(id, focus_request);
             if which == Where::Kept
                 && let Some(pane) = self.pane_mut(id)
             {
@@ -117,9 +117,9 @@ impl Tabs {
                     let old = std::mem::replace(old, pane);
                     self.remember(&old);
                 }
-                self.activate(id, grab);
+                self.activate(id, focus_request);
             }
-            None => self.insert(pane, which == Where::Side, grab),
+            None => self.insert(pane, which == Where::Side, focus_request),
         }
     }
 
@@ -131,17 +131,17 @@ impl Tabs {
         });
         let query = numbers.max().map_or(1, |last| last.saturating_add(1));
         let pane = Pane::query(self.next(), query, start);
-        self.insert(pane, false, Grab::Now);
+        self.insert(pane, false, FocusRequest::Now);
     }
 
     /// Shows something whose nodes may still have to be found, under this name until they are.
     pub(crate) fn show_later(&mut self, content: TabContent, name: &str) {
         if let Some(id) = self.at(&content) {
-            self.activate(id, Grab::Now);
+            self.activate(id, FocusRequest::Now);
             return;
         }
         let pane = Pane::later(self.next(), content, name);
-        self.insert(pane, false, Grab::Now);
+        self.insert(pane, false, FocusRequest::Now);
     }
 
     /// Keeps how a node was looked at.
@@ -169,12 +169,12 @@ impl Tabs {
     }
 
     /// Puts a tab behind the active one, or to the side.
-    fn insert(&mut self, pane: Pane, side: bool, grab: Grab) {
+    fn insert(&mut self, pane: Pane, side: bool, focus_request: FocusRequest) {
         let id = self.tree.tiles.insert_pane(pane);
         let Some(root) = self.tree.root() else {
             let tabs = self.tree.tiles.insert_tab_tile(vec![id]);
             self.tree = Tree::new(egui::Id::unique("tabs"), tabs, std::mem::take(&mut self.tree.tiles));
-            self.activate(id, grab);
+            self.activate(id, focus_request);
             return;
         };
         if side {
@@ -194,7 +194,7 @@ impl Tabs {
                 self.beside(root, tabs);
             }
         }
-        self.activate(id, grab);
+        self.activate(id, focus_request);
     }
 
     fn beside(&mut self, root: TileId, tabs: TileId) {
@@ -216,18 +216,18 @@ impl Tabs {
         })
     }
 
-    fn activate(&mut self, id: TileId, grab: Grab) {
+    fn activate(&mut self, id: TileId, focus_request: FocusRequest) {
         self.active = Some(id);
         self.tree.make_active(|tile, _| tile == id);
         if let Some(pane) = self.pane_mut(id) {
-            pane.grab = grab;
+            pane.focus_request = focus_request;
         }
     }
 
     /// Gives the keyboard to the active tab, where nothing else has it.
     pub(crate) fn offer_focus(&mut self) {
         if let Some(pane) = self.active.and_then(|id| self.pane_mut(id)) {
-            pane.grab = Grab::IfFree;
+            pane.focus_request = FocusRequest::IfFree;
         }
     }
 
@@ -246,7 +246,7 @@ impl Tabs {
             let rest: Vec<TileId> = order.into_iter().filter(|tile| *tile != id).collect();
             self.active = None;
             if let Some(next) = at.and_then(|at| rest.get(at.min(rest.len().saturating_sub(1)))) {
-                self.activate(*next, Grab::Now);
+                self.activate(*next, FocusRequest::Now);
             }
         }
     }
@@ -264,7 +264,7 @@ impl Tabs {
         let order = self.order();
         let Some(at) = self.active.and_then(|id| order.iter().position(|tile| *tile == id)) else { return };
         let to = if forward { (at + 1) % order.len() } else { (at + order.len() - 1) % order.len() };
-        self.activate(order[to], Grab::Now);
+        self.activate(order[to], FocusRequest::Now);
     }
 
     /// All tabs in the order they stand.

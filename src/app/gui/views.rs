@@ -6,14 +6,14 @@
 
 pub(crate) mod array;
 #[cfg(test)]
-mod bench;
-#[cfg(test)]
 mod comparison;
-pub(crate) mod follow;
 pub(crate) mod group;
+#[cfg(test)]
+mod harness;
 mod hex;
 pub(crate) mod image;
 pub(crate) mod record;
+pub(crate) mod references;
 pub(crate) mod sql;
 mod table;
 mod text;
@@ -208,7 +208,7 @@ pub(crate) trait View {
     }
 
     /// What the session keeps of this view (slice, zoom, sort); null for nothing.
-    fn keep(&self) -> Value {
+    fn save(&self) -> Value {
         Value::Null
     }
 

@@ -3,9 +3,9 @@
 use egui::{Context, ViewportCommand};
 use gander::data::format::Options;
 
-use super::ask::{Answer, Choose};
+use super::native_dialogs::{Answer, Choose};
 use super::{App, NARROW, ZOOM};
-use crate::gui::commands::{Action, Cmd, Where};
+use crate::gui::commands::{Action, CommandId, Where};
 use crate::gui::dialogs::Dialog;
 use crate::gui::session::ThemeChoice;
 use crate::gui::snippets;
@@ -121,69 +121,71 @@ impl App {
         }
     }
 
-    fn command(&mut self, ctx: &Context, id: Cmd) {
+    fn command(&mut self, ctx: &Context, id: CommandId) {
         if !self.can(id) {
             self.say(ctx, "Nothing is shown that this could be done with");
             return;
         }
         match id {
-            Cmd::OpenFile => self.asked.choose(Choose::Files),
-            Cmd::OpenFolder => self.asked.choose(Choose::Folders),
-            Cmd::Convert => self.asked.choose(Choose::Sources),
-            Cmd::OpenPath => self.dialogs.open(Dialog::open_path(false)),
-            Cmd::OpenRaw => self.open_raw(),
-            Cmd::Reload => self.on_file(ctx, |app, file| app.reload(ctx, file)),
-            Cmd::Export => match self.tabs.export() {
+            CommandId::OpenFile => self.asked.choose(Choose::Files),
+            CommandId::OpenFolder => self.asked.choose(Choose::Folders),
+            CommandId::Convert => self.asked.choose(Choose::Sources),
+            CommandId::OpenPath => self.dialogs.open(Dialog::open_path(false)),
+            CommandId::OpenRaw => self.open_raw(),
+            CommandId::Reload => self.on_file(ctx, |app, file| app.reload(ctx, file)),
+            CommandId::Export => match self.tabs.export() {
                 Some(export) => self.actions.push(export),
                 None => self.say(ctx, "There is nothing to export yet"),
             },
-            Cmd::CloseTab => self.tabs.close_active(),
-            Cmd::CloseFile => self.on_file(ctx, |app, file| app.close_file(ctx, file)),
-            Cmd::CloseAll => {
+            CommandId::CloseTab => self.tabs.close_active(),
+            CommandId::CloseFile => self.on_file(ctx, |app, file| app.close_file(ctx, file)),
+            CommandId::CloseAll => {
                 let all: Vec<u64> = self.files.iter().map(|file| file.id).collect();
                 all.into_iter().for_each(|id| self.close_file(ctx, id));
             }
-            Cmd::Quit => self.quit(ctx),
-            Cmd::CopyPath => self.on_target(ctx, |app, target| app.copy(ctx, target.address())),
-            Cmd::CopyPython => self.on_target(ctx, |app, target| app.copy(ctx, snippets::python(&target))),
-            Cmd::CopyCommand => {
+            CommandId::Quit => self.quit(ctx),
+            CommandId::CopyPath => self.on_target(ctx, |app, target| app.copy(ctx, target.address())),
+            CommandId::CopyPython => {
+                self.on_target(ctx, |app, target| app.copy(ctx, snippets::python(&target)))
+            }
+            CommandId::CopyCommand => {
                 self.on_target(ctx, |app, target| app.copy(ctx, snippets::command_line(&target)))
             }
-            Cmd::Find => self.ask(ctx, &Request::Find),
-            Cmd::FilterExplorer => {
+            CommandId::Find => self.ask(ctx, &Request::Find),
+            CommandId::FilterExplorer => {
                 self.session.explorer.0 = true;
                 self.explorer.focus_filter();
             }
-            Cmd::GoToAnything => self.palette.open(""),
-            Cmd::Commands => self.palette.open(">"),
-            Cmd::GoTo => self.palette.open(":"),
-            Cmd::Explorer => self.session.explorer.0 = !self.session.explorer.0,
-            Cmd::Inspector => self.toggle_inspector(ctx),
-            Cmd::NextTab => self.tabs.step(true),
-            Cmd::PreviousTab => self.tabs.step(false),
-            Cmd::KeepTab => self.tabs.keep_active(),
-            Cmd::Split => self.on_target(ctx, |app, target| app.tabs.show(target, Where::Side)),
-            Cmd::ZoomIn => zoom(ctx, 0.1),
-            Cmd::ZoomOut => zoom(ctx, -0.1),
-            Cmd::ZoomReset => ctx.set_zoom_factor(1.0),
-            Cmd::FullScreen => {
+            CommandId::GoToAnything => self.palette.open(""),
+            CommandId::Commands => self.palette.open(">"),
+            CommandId::GoTo => self.palette.open(":"),
+            CommandId::Explorer => self.session.explorer.0 = !self.session.explorer.0,
+            CommandId::Inspector => self.toggle_inspector(ctx),
+            CommandId::NextTab => self.tabs.step(true),
+            CommandId::PreviousTab => self.tabs.step(false),
+            CommandId::KeepTab => self.tabs.keep_active(),
+            CommandId::Split => self.on_target(ctx, |app, target| app.tabs.show(target, Where::Side)),
+            CommandId::ZoomIn => zoom(ctx, 0.1),
+            CommandId::ZoomOut => zoom(ctx, -0.1),
+            CommandId::ZoomReset => ctx.set_zoom_factor(1.0),
+            CommandId::FullScreen => {
                 let full = ctx.input(|input| input.viewport().fullscreen.unwrap_or(false));
                 ctx.send_viewport_cmd(ViewportCommand::Fullscreen(!full));
             }
-            Cmd::ThemeSystem => self.theme(ctx, ThemeChoice::System),
-            Cmd::ThemeLight => self.theme(ctx, ThemeChoice::Light),
-            Cmd::ThemeDark => self.theme(ctx, ThemeChoice::Dark),
-            Cmd::ThemeToggle => {
+            CommandId::ThemeSystem => self.theme(ctx, ThemeChoice::System),
+            CommandId::ThemeLight => self.theme(ctx, ThemeChoice::Light),
+            CommandId::ThemeDark => self.theme(ctx, ThemeChoice::Dark),
+            CommandId::ThemeToggle => {
                 let dark = ctx.theme() == egui::Theme::Dark;
                 self.theme(ctx, if dark { ThemeChoice::Light } else { ThemeChoice::Dark });
             }
-            Cmd::Sql => self.tabs.show_query(self.tabs.query_start()),
-            Cmd::CancelJobs => {
+            CommandId::Sql => self.tabs.show_query(self.tabs.query_start()),
+            CommandId::CancelJobs => {
                 self.exports.cancel_all();
                 self.jobs.list().iter().for_each(|job| job.task.cancel());
             }
-            Cmd::Keys => self.dialogs.open(Dialog::keys(self.tabs.view_commands())),
-            Cmd::About => self.dialogs.open(Dialog::About),
+            CommandId::Keys => self.dialogs.open(Dialog::keys(self.tabs.view_commands())),
+            CommandId::About => self.dialogs.open(Dialog::About),
         }
     }
 

@@ -3,7 +3,7 @@
 use egui::{Align, Button, Layout, MenuBar, Rect, Role, Sense, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
 use super::App;
-use crate::gui::commands::{self, Action, Cmd, Label, Menu};
+use crate::gui::commands::{self, Action, CommandId, Label, Menu};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
 
@@ -47,9 +47,9 @@ impl App {
     fn right(&mut self, ui: &mut Ui) {
         let dark = ui.visuals().dark_mode;
         for (id, glyph, name) in [
-            (Cmd::Inspector, Icon::Info, "Inspector"),
-            (Cmd::Explorer, Icon::Sidebar, "Explorer"),
-            (Cmd::ThemeToggle, Icon::Contrast, if dark { "Light theme" } else { "Dark theme" }),
+            (CommandId::Inspector, Icon::Info, "Inspector"),
+            (CommandId::Explorer, Icon::Sidebar, "Explorer"),
+            (CommandId::ThemeToggle, Icon::Contrast, if dark { "Light theme" } else { "Dark theme" }),
         ] {
             let keys = commands::get(id).label.keys_text(ui.ctx());
             let response = theme::icon_button(ui, glyph, &format!("{name} ({keys})"));
@@ -67,7 +67,7 @@ impl App {
         let edge = if response.hovered() || response.has_focus() { theme.faint } else { theme.line };
         let painter = ui.painter();
         painter.rect(rect, size::CORNER, theme.bg1, egui::Stroke::new(1.0, edge), egui::StrokeKind::Inside);
-        let keys = commands::get(Cmd::GoToAnything).label.keys_text(ui.ctx());
+        let keys = commands::get(CommandId::GoToAnything).label.keys_text(ui.ctx());
         let put = |align: egui::Align2, x: f32, text: &str| {
             painter.text(pos2(x, rect.center().y), align, text, theme::body_font(), theme.dim)
         };
@@ -86,7 +86,7 @@ impl App {
         ui.set_min_width(240.0);
         for command in commands::COMMANDS.iter().filter(|command| command.menu == menu) {
             self.item(ui, &command.label, self.can(command.id), Action::Do(command.id));
-            if command.id == Cmd::OpenPath {
+            if command.id == CommandId::OpenPath {
                 self.recent_menu(ui);
             }
         }

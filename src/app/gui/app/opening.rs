@@ -26,7 +26,7 @@ impl App {
     }
 
     /// A file was opened, or could not be.
-    pub(super) fn file_has_news(&mut self, id: u64) {
+    pub(super) fn file_changed_state(&mut self, id: u64) {
         let few = self.files.len() <= 8;
         let Some(file) = self.files.get(id) else { return };
         // Files that were dropped together and fit are looked at as the one table that they are.

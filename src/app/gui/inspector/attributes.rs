@@ -16,8 +16,8 @@ use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, body_font, icon_family, mono_font, size, space};
 use crate::gui::ui::{json, key_value, paint_elided, rows};
 use crate::gui::views::Target;
-use crate::gui::views::follow::{Follow, looks_like_one};
 use crate::gui::views::record::{brief, value_text};
+use crate::gui::views::references::{ReferenceResolver, looks_like_one};
 
 /// Longer values open in full.
 const LONG: usize = 28;
@@ -68,7 +68,7 @@ struct Asked {
 pub(super) struct Attributes {
     filter: String,
     found: Slot<(usize, String), Found>,
-    follow: Follow,
+    follow: ReferenceResolver,
     asked: Option<Asked>,
     text: Slot<(usize, usize), String>,
 }
@@ -202,7 +202,7 @@ fn line(
     ui: &mut Ui,
     name: &str,
     value: &Value,
-    follow: &mut Follow,
+    follow: &mut ReferenceResolver,
     actions: &mut Vec<Action>,
 ) -> Option<bool> {
     let text = brief(value);

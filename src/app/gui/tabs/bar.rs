@@ -67,7 +67,7 @@ impl Behavior<Pane> for Behaviour<'_> {
         if let Some(egui_tiles::Tile::Pane(pane)) = tiles.get_mut(tile_id) {
             pane.preview &= !response.double_clicked();
             if response.clicked() {
-                pane.grab = super::pane::Grab::Now;
+                pane.focus_request = super::pane::FocusRequest::Now;
             }
         }
         if close {

@@ -38,7 +38,7 @@ pub(crate) struct Pane {
     /// What its view is asked for once it is there.
     asked: Option<Request>,
     /// Whether its view is to take the keyboard.
-    pub(super) grab: Grab,
+    pub(super) focus_request: FocusRequest,
 }
 
 /// A node that a tab shows.
@@ -56,7 +56,7 @@ struct Shown {
 
 /// How a tab that was chosen asks for the keyboard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Grab {
+pub(super) enum FocusRequest {
     /// It has it, or does not ask.
     #[default]
     No,
@@ -87,7 +87,7 @@ impl Pane {
             start: QueryStart::Empty,
             shown: None,
             asked: None,
-            grab: Grab::No,
+            focus_request: FocusRequest::No,
         }
     }
 
@@ -217,7 +217,7 @@ impl Pane {
 
     /// How it is looked at.
     pub(super) fn state(&self) -> Value {
-        self.shown.as_ref().map_or_else(|| self.kept.clone(), |shown| shown.view.keep())
+        self.shown.as_ref().map_or_else(|| self.kept.clone(), |shown| shown.view.save())
     }
 
     /// It will be looked at like that.
@@ -254,7 +254,7 @@ impl Pane {
                 return Ok(());
             }
             // A file was opened anew: the same node again, looked at in the same way.
-            self.kept = shown.view.keep();
+            self.kept = shown.view.save();
             self.parts.iter_mut().for_each(|part| part.node = None);
         }
         let mut targets = Vec::new();
@@ -296,8 +296,8 @@ impl Pane {
             }
         }
         let active = active && cx.keyed;
-        let free = self.grab == Grab::Now || ui.memory(|memory| memory.focused().is_none());
-        let focus = active && free && std::mem::take(&mut self.grab) != Grab::No;
+        let free = self.focus_request == FocusRequest::Now || ui.memory(|memory| memory.focused().is_none());
+        let focus = active && free && std::mem::take(&mut self.focus_request) != FocusRequest::No;
         let Some(Shown { targets, view }) = &mut self.shown else { return };
         let mut cx = view_cx(cx, targets, active, focus);
         if let Some(request) = self.asked.take() {

@@ -70,7 +70,7 @@ impl Tabs {
         };
         self.tree = Tree::new(egui::Id::unique("tabs"), root, tiles);
         if let Some(id) = active {
-            self.activate(id, super::Grab::Now);
+            self.activate(id, super::FocusRequest::Now);
         }
     }
 }

@@ -20,14 +20,14 @@ const LARGEST: f64 = 120.0;
 /// A turn by quarters and a mirror.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Turn {
+pub(crate) struct Orientation {
     /// Quarters clockwise, after the mirror.
     pub(crate) quarters: u8,
     /// Left and right are swapped first.
     pub(crate) mirror: bool,
 }
 
-impl Turn {
+impl Orientation {
     /// A quarter clockwise.
     pub(crate) fn clockwise(&mut self) {
         self.quarters = (self.quarters + 1) % 4;
@@ -103,8 +103,8 @@ pub(crate) struct Camera {
     pub(crate) middle: [f64; 2],
     /// Whether all is kept in sight.
     pub(crate) fit: bool,
-    /// Turn and mirror.
-    pub(crate) turn: Turn,
+    /// Orientation and mirror.
+    pub(crate) turn: Orientation,
     /// How elements are shaped.
     pub(crate) cells: Cells,
     /// Width and height of an element of the plane beside each other, the larger 1, as its axes say.
@@ -117,7 +117,7 @@ impl Default for Camera {
             zoom: [1.0; 2],
             middle: [0.0; 2],
             fit: true,
-            turn: Turn::default(),
+            turn: Orientation::default(),
             cells: Cells::True,
             sides: [1.0; 2],
         }
@@ -126,7 +126,7 @@ impl Default for Camera {
 
 /// A camera, a plane and a place on the screen.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sight {
+pub(crate) struct Viewport {
     /// The place.
     pub(crate) rect: Rect,
     /// Columns and rows of the plane.
@@ -177,7 +177,7 @@ impl Camera {
     }
 
     /// Larger by a factor, keeping what is under `at`.
-    pub(crate) fn zoom_by(&mut self, sight: &Sight, factor: f64, at: Pos2) {
+    pub(crate) fn zoom_by(&mut self, sight: &Viewport, factor: f64, at: Pos2) {
         let before = sight.seen(at);
         let size = self.turn.size(sight.size);
         let fitting =
@@ -202,7 +202,7 @@ impl Camera {
     }
 
     /// Moves by points of the screen.
-    pub(crate) fn pan(&mut self, sight: &Sight, by: Vec2) {
+    pub(crate) fn pan(&mut self, sight: &Viewport, by: Vec2) {
         self.middle[0] -= f64::from(by.x) / self.zoom[0];
         self.middle[1] -= f64::from(by.y) / self.zoom[1];
         self.fit = false;
@@ -228,7 +228,7 @@ impl Camera {
     }
 
     /// Takes wheel, drag (if it `pans`), double click and keys. True if a drag moves the picture.
-    pub(crate) fn input(&mut self, ui: &Ui, response: &Response, sight: &Sight, pans: bool) -> bool {
+    pub(crate) fn input(&mut self, ui: &Ui, response: &Response, sight: &Viewport, pans: bool) -> bool {
         if let Some(at) = response.hover_pos() {
             let (scroll, pinch) = ui.input(|input| (input.smooth_scroll_delta(), input.zoom_delta()));
             if pinch != 1.0 {
@@ -254,7 +254,7 @@ impl Camera {
         dragged
     }
 
-    fn keys(&mut self, ui: &Ui, sight: &Sight) {
+    fn keys(&mut self, ui: &Ui, sight: &Viewport) {
         let middle = sight.rect.center();
         ui.input(|input| {
             if input.modifiers.any() && !input.modifiers.shift_only() {
@@ -272,8 +272,8 @@ impl Camera {
     }
 
     /// What is seen where.
-    pub(crate) fn sight(&self, rect: Rect, size: [f64; 2]) -> Sight {
-        Sight { rect, size, camera: *self }
+    pub(crate) fn sight(&self, rect: Rect, size: [f64; 2]) -> Viewport {
+        Viewport { rect, size, camera: *self }
     }
 
     /// This one, read from outside, as far as it is sound.
@@ -292,7 +292,7 @@ impl Camera {
     }
 }
 
-impl Sight {
+impl Viewport {
     fn seen(&self, at: Pos2) -> [f64; 2] {
         let offset = at - self.rect.center();
         let camera = &self.camera;
@@ -443,7 +443,7 @@ impl Painted {
     }
 
     /// Draws it where it lies in the plane; `tint` white draws it as it is.
-    pub(crate) fn draw(&self, ui: &Ui, sight: &Sight, tint: Color32) {
+    pub(crate) fn draw(&self, ui: &Ui, sight: &Viewport, tint: Color32) {
         let Some(texture) = &self.texture else { return };
         let [left, top, width, height] = self.area;
         for (id, [x, y, across, down]) in texture.tiles() {
@@ -491,7 +491,7 @@ pub(crate) fn ruler_width(ui: &Ui, characters: usize) -> f32 {
 
 /// Draws labels along the left and the lower edge of the picture. `label` gives that of a row (`true`) or
 /// column of the plane.
-pub(crate) fn rulers(ui: &Ui, sight: &Sight, left: f32, label: impl Fn(bool, u64) -> String) {
+pub(crate) fn rulers(ui: &Ui, sight: &Viewport, left: f32, label: impl Fn(bool, u64) -> String) {
     let theme = Theme::of(ui);
     let font = theme::mono_small_font();
     let picture = sight.picture();
@@ -533,7 +533,7 @@ pub(crate) fn rulers(ui: &Ui, sight: &Sight, left: f32, label: impl Fn(bool, u64
 mod tests {
     use super::*;
 
-    fn sight(camera: &Camera) -> Sight {
+    fn sight(camera: &Camera) -> Viewport {
         camera.sight(Rect::from_min_size(pos2(100.0, 50.0), vec2(400.0, 300.0)), [80.0, 30.0])
     }
 
@@ -541,7 +541,7 @@ mod tests {
     fn every_turn_goes_there_and_back() {
         for quarters in 0..4 {
             for mirror in [false, true] {
-                let mut camera = Camera { turn: Turn { quarters, mirror }, ..Camera::default() };
+                let mut camera = Camera { turn: Orientation { quarters, mirror }, ..Camera::default() };
                 camera.fit_into(sight(&camera).rect, [80.0, 30.0], 32.0);
                 let sight = sight(&camera);
                 for (x, y) in [(0.5, 0.5), (79.5, 0.5), (40.0, 29.5)] {
@@ -555,7 +555,7 @@ mod tests {
 
     #[test]
     fn flips_are_what_is_seen() {
-        let mut turn = Turn::default();
+        let mut turn = Orientation::default();
         turn.clockwise();
         turn.flip_horizontal();
         // Turned clockwise the first row stands at the right; flipped it stands at the left.

@@ -4,7 +4,7 @@
 //! What of it is the library's: the slice and its windows, summaries, lines and search ([`gander::data::plane`]), what
 //! indices stand for ([`gander::data::axes`]), fields and scaled values ([`gander::data::adapt`]). In here:
 //! - [`dims`]: the dimension mapper; [`field_view`]: which field, stored or scaled; [`ahead`]: slices that will come
-//!   next; [`pursuit`]: those before the newest; [`search`]: the way to the next NaN;
+//!   next; [`coalescer`]: those before the newest; [`search`]: the way to the next NaN;
 //! - [`layer`], [`pictured`], [`marks`]: slices as pictures; [`options`]: their toolbar;
 //! - [`numbers`] with [`blocks`] and [`texts`], [`lines`], [`histogram`], [`volume`]: the other modes; [`probe`]: one
 //!   element.
@@ -12,22 +12,22 @@
 //! Nothing here reads: slots of [`gander::jobs`] are asked with what is in sight, and what they have is
 //! drawn.
 
-mod ahead;
 mod blocks;
+mod coalescer;
 pub(super) mod dims;
 mod field_view;
 pub(super) mod histogram;
 pub(super) mod layer;
 pub(super) mod lines;
 mod loader;
-mod marks;
 mod numbers;
 pub(super) mod options;
-pub(super) mod pictured;
+mod overlays;
 pub(super) mod plotting;
+mod prefetcher;
 mod probe;
-mod pursuit;
 mod search;
+pub(super) mod slice_image;
 #[cfg(test)]
 mod tests;
 mod texts;
@@ -52,8 +52,8 @@ use self::field_view::{FieldState, FieldView};
 use self::histogram::{Histogram, HistogramState};
 use self::lines::{Lines, LinesState};
 use self::numbers::{Numbers, NumbersState};
-use self::pictured::{Look, Pictured, PicturedState};
 use self::search::{Ended, Search};
+use self::slice_image::{ShownSlice, SliceImage, SliceImageState};
 use self::volume::{Volume, VolumeState};
 use super::{
     Action, Request, Target, View, ViewCommand, ViewCx, ZOOM_FIT, ZOOM_IN, ZOOM_OUT, Zoom, labels, restored,
@@ -91,8 +91,8 @@ struct ArrayState {
     mode: Option<Mode>,
     mapping: Option<Mapping>,
     choice: HeatMapSpec,
-    heat: PicturedState,
-    image: PicturedState,
+    heat: SliceImageState,
+    image: SliceImageState,
     numbers: NumbersState,
     lines: LinesState,
     histogram: HistogramState,
@@ -138,7 +138,7 @@ pub(crate) fn make(target: &Target, array: &Arc<dyn Array>) -> Box<dyn View> {
     Box::new(ArrayView::new(target, array))
 }
 
-/// See the module.
+/// The view of an array in one of several modes, and the slice that all of them show.
 struct ArrayView {
     /// What is seen: the array, a field of it, its scaled values.
     array: Arc<dyn Array>,
@@ -148,8 +148,8 @@ struct ArrayView {
     dims: Dims,
     choice: HeatMapSpec,
     photo: ImageSpec,
-    heat: Pictured,
-    image: Pictured,
+    heat: SliceImage,
+    image: SliceImage,
     numbers: Numbers,
     lines: Lines,
     histogram: Histogram,
@@ -184,8 +184,8 @@ impl ArrayView {
             dims: Dims::new(coordinates),
             choice: HeatMapSpec::default(),
             photo: ImageSpec::default(),
-            heat: Pictured::default(),
-            image: Pictured::default(),
+            heat: SliceImage::default(),
+            image: SliceImage::default(),
             numbers: Numbers::new(target.title()),
             lines: Lines::default(),
             histogram: Histogram::default(),
@@ -369,7 +369,7 @@ impl ArrayView {
         let coordinates: &AxisCoordinates = &self.dims.coordinates;
         let (worded, cross, neighbours) = (0..slice.spans.len(), None, true);
         let look =
-            Look { array: &array, slice: &slice, style, title, worded, coordinates, cross, neighbours };
+            ShownSlice { array: &array, slice: &slice, style, title, worded, coordinates, cross, neighbours };
         match self.mode {
             Mode::Heat => self.heat.ui(ui, cx, &look),
             Mode::Image => self.image.ui(ui, cx, &look),
@@ -629,7 +629,7 @@ impl View for ArrayView {
         Some((words, Data::Arrays(vec![(self.name.clone(), sliced)])))
     }
 
-    fn keep(&self) -> Value {
+    fn save(&self) -> Value {
         saved(&ArrayState {
             mode: Some(self.mode),
             mapping: Some(self.mapping.clone()),

@@ -13,7 +13,7 @@ use gander::bytes::error::{Error, Result};
 use gander::bytes::task::Task;
 use gander::convert::copy::{CopyFormat, CopyRequest, CopyValue, CopyWriter, ValueKind};
 use gander::data::content::Content;
-use gander::jobs::{Jobs, Slot, Wish};
+use gander::jobs::{JobSpec, Jobs, Slot};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -269,7 +269,7 @@ impl View for Group {
             if self.every { usize::MAX } else { list::MOST },
         );
         // All of it may be a long way down; the first ones are not.
-        let wish = || if key.1 { Wish::once(title) } else { Wish::view(title) };
+        let wish = || if key.1 { JobSpec::once(title) } else { JobSpec::view(title) };
         let shown = self.listed.ask(cx.jobs, &key, wish, move |task, _| match key.1 {
             true => list::of(task, &node, &path, scope, key.2),
             false => list::soon(task, &node, &path, scope),
@@ -358,7 +358,7 @@ impl View for Group {
         }
     }
 
-    fn keep(&self) -> Value {
+    fn save(&self) -> Value {
         saved(&GroupState { all: self.levels, sort: self.sort, find: self.find.clone() })
     }
 
@@ -525,23 +525,23 @@ mod tests {
     use egui_kittest::kittest::Queryable as _;
 
     use super::*;
-    use crate::gui::views::bench::{Bench, SIZE, bench_of, settle};
+    use crate::gui::views::harness::{SIZE, ViewHarness, bench_of, settle};
 
     /// The view of a model of four layers with seven tensors each.
-    fn show() -> Harness<'static, Bench> {
+    fn show() -> Harness<'static, ViewHarness> {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/showcase/weights.safetensors");
         let document = gander::open(&Task::new(), &path, &Options::default()).unwrap();
         let node = document.root.clone();
         let target = Target { file: 1, document: Arc::new(document), path: String::new(), node };
         let builder = Harness::builder().with_size(SIZE).with_step_dt(1.0 / 60.0);
         let builder = builder.with_context_setup(theme::apply).allow_missing_glyphs();
-        let mut harness = builder.build_ui_state(Bench::frame, Bench::new(make(), target));
+        let mut harness = builder.build_ui_state(ViewHarness::frame, ViewHarness::new(make(), target));
         settle(&mut harness);
         harness
     }
 
     /// What stands in a column, from top to bottom.
-    fn column(harness: &Harness<'_, Bench>, name: &str) -> Vec<String> {
+    fn column(harness: &Harness<'_, ViewHarness>, name: &str) -> Vec<String> {
         let begins = format!("{name}, ");
         let cells = harness.query_all_by(|node| {
             node.role() == Role::GridCell && node.label().is_some_and(|label| label.starts_with(&begins))
@@ -629,7 +629,7 @@ mod tests {
         let node = Node::new("f", "file").separator("").listed((0..1_000_000).map(leaf).collect());
         let mut harness = bench_of(Arc::new(node));
         settle(&mut harness);
-        let names = |harness: &Harness<'_, Bench>| -> Vec<String> {
+        let names = |harness: &Harness<'_, ViewHarness>| -> Vec<String> {
             let cells = harness.query_all_by(|node| node.role() == egui::accesskit::Role::GridCell);
             cells.filter_map(|cell| cell.value()).filter(|text| text.starts_with('t')).collect()
         };

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Request, Target, View, ViewCx, restored, saved};
-use crate::gui::commands::{Action, Cmd, Label};
+use crate::gui::commands::{Action, CommandId, Label};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, space};
 use crate::gui::ui::List;
@@ -434,7 +434,7 @@ impl View for HexView {
         // Bytes inside another file have no layout of their own that could be remembered.
         if self.source.path().is_some() && theme::icon_button(ui, Icon::Array, "Open as raw array…").clicked()
         {
-            cx.actions.push(Action::Do(Cmd::OpenRaw));
+            cx.actions.push(Action::Do(CommandId::OpenRaw));
         }
         if let Some(found) = self.find.ui(ui, cx, &self.source, self.cursor, self.len) {
             self.go_to(found.start);
@@ -509,7 +509,7 @@ impl View for HexView {
         Some(("the selected bytes".to_owned(), Data::Bytes(part)))
     }
 
-    fn keep(&self) -> Value {
+    fn save(&self) -> Value {
         saved(&HexState { cursor: Some(self.cursor), values: Some(self.values) })
     }
 
@@ -539,10 +539,10 @@ mod tests {
     use gander::data::content::Content;
 
     use super::*;
-    use crate::gui::views::bench::{Bench, bench, click, settle};
+    use crate::gui::views::harness::{ViewHarness, bench, click, settle};
 
     /// 4096 bytes: the n-th is n modulo 251, and there is a text at 3000.
-    fn show() -> Harness<'static, Bench> {
+    fn show() -> Harness<'static, ViewHarness> {
         let mut bytes: Vec<u8> = (0..4096u32).map(|n| (n % 251) as u8).collect();
         bytes[3000..3006].copy_from_slice(b"needle");
         let mut harness = bench("data.bin", Content::Bytes(Source::memory("data.bin", bytes)));
@@ -550,11 +550,11 @@ mod tests {
         harness
     }
 
-    fn under(harness: &Harness<'_, Bench>) -> String {
+    fn under(harness: &Harness<'_, ViewHarness>) -> String {
         harness.state().status.under.clone()
     }
 
-    fn said(harness: &Harness<'_, Bench>, line: &str) -> bool {
+    fn said(harness: &Harness<'_, ViewHarness>, line: &str) -> bool {
         harness.query_all_by_role_and_label(Role::Button, line).next().is_some()
     }
 

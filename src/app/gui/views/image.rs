@@ -25,7 +25,7 @@ use serde_json::Value;
 use super::array::dims::Dims;
 use super::array::histogram::{Histogram, HistogramState};
 use super::array::options;
-use super::array::pictured::{Look, Pictured, PicturedState};
+use super::array::slice_image::{ShownSlice, SliceImage, SliceImageState};
 use super::{
     Request, Target, View, ViewCommand, ViewCx, ZOOM_FIT, ZOOM_IN, ZOOM_OUT, Zoom, labels, restored, run,
     saved,
@@ -53,7 +53,7 @@ pub(crate) fn make(target: &Target, image: &Arc<dyn Image>) -> Box<dyn View> {
     Box::new(ImageView::new(target.title(), image))
 }
 
-/// See the module.
+/// The view of an image: its frames, how they are drawn, and its histogram.
 struct ImageView {
     image: Arc<dyn Image>,
     name: String,
@@ -62,7 +62,7 @@ struct ImageView {
     mapping: Mapping,
     dims: Dims,
     photo: ImageSpec,
-    pictured: Pictured,
+    pictured: SliceImage,
     histogram: Histogram,
     frames: Slot<u64, FrameArray>,
 }
@@ -84,7 +84,7 @@ impl ImageView {
             mapping,
             dims: Dims::new(coordinates),
             photo: ImageSpec { opaque: !info.alpha, ..ImageSpec::default() },
-            pictured: Pictured::default(),
+            pictured: SliceImage::default(),
             histogram: Histogram::of_image(),
             frames: Slot::default(),
         }
@@ -186,7 +186,7 @@ impl ImageView {
                 let (title, cross) = (title.as_str(), None);
                 // The array is one frame: it has no other slices.
                 let (worded, neighbours) = (first..last, false);
-                let look = Look {
+                let look = ShownSlice {
                     array: &array,
                     slice: &slice,
                     style,
@@ -336,7 +336,7 @@ impl View for ImageView {
         }
     }
 
-    fn keep(&self) -> Value {
+    fn save(&self) -> Value {
         saved(&ImageState {
             frame: self.number(),
             picture: self.pictured.state(),
@@ -365,7 +365,7 @@ impl View for ImageView {
 #[serde(default)]
 struct ImageState {
     frame: u64,
-    picture: PicturedState,
+    picture: SliceImageState,
     photo: ImageSpec,
     histogram: HistogramState,
     bars: bool,

@@ -191,19 +191,22 @@ mod tests {
     use gander::bytes::source::Source;
     use gander::data::content::Content;
 
-    use super::super::bench::{Bench, target};
+    use super::super::harness::{ViewHarness, target};
     use super::*;
 
-    fn harness(node: node::Node) -> Harness<'static, Bench<Record>> {
+    fn harness(node: node::Node) -> Harness<'static, ViewHarness<Record>> {
         let mut target = target("a", Content::Bytes(Source::memory("a", vec![0])));
         target.node = Arc::new(node);
-        let bench = Bench::new(Box::new(Record { chosen: Some(0), ..Record::default() }), target);
+        let bench = ViewHarness::new(Box::new(Record { chosen: Some(0), ..Record::default() }), target);
         let builder = Harness::builder().with_size(egui::vec2(900.0, 600.0));
         let builder = builder.with_context_setup(crate::gui::theme::apply).allow_missing_glyphs();
-        builder.build_ui_state(Bench::<Record>::frame, bench)
+        builder.build_ui_state(ViewHarness::<Record>::frame, bench)
     }
 
-    fn until(harness: &mut Harness<'_, Bench<Record>>, done: impl Fn(&Harness<'_, Bench<Record>>) -> bool) {
+    fn until(
+        harness: &mut Harness<'_, ViewHarness<Record>>,
+        done: impl Fn(&Harness<'_, ViewHarness<Record>>) -> bool,
+    ) {
         let started = std::time::Instant::now();
         while !done(harness) {
             assert!(started.elapsed().as_secs() < 60, "it does not come");
@@ -244,7 +247,7 @@ mod tests {
         node.attributes = (0..100_000).map(|n| (format!("name {n}"), format!("v{n}").into())).collect();
         let mut harness = harness(node);
         until(&mut harness, |harness| harness.query_by_label("name 3: v3").is_some());
-        let rows = |harness: &Harness<'_, Bench<Record>>| {
+        let rows = |harness: &Harness<'_, ViewHarness<Record>>| {
             let is_row = |label: String| label.starts_with("name ") && label.contains(": v");
             harness.query_all_by(|node| node.label().is_some_and(is_row)).count()
         };

@@ -455,7 +455,7 @@ impl View for SqlView {
         self.runs.get(self.current).is_some_and(|run| run.view.is_some())
     }
 
-    fn keep(&self) -> Value {
+    fn save(&self) -> Value {
         saved(&SqlState { statement: Some(self.editor.text.clone()), height: Some(self.height) })
     }
 

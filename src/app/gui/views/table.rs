@@ -2,19 +2,19 @@
 //! full; the end before all rows are counted; copies and sums of what is selected.
 
 mod bar;
+mod column_summaries;
 mod end;
 mod find;
-mod heads;
 mod inspect;
 mod model;
 mod named;
-mod next;
 mod pages;
+mod pending_table;
 mod pivot;
 mod record;
-pub(crate) mod sieve;
+pub(crate) mod row_filter;
+pub(crate) mod selection_statistics;
 mod summary;
-pub(crate) mod sums;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -46,10 +46,10 @@ use end::End;
 use find::{Find, Place};
 use inspect::Inspect;
 use model::{Labels, Model, Sheet};
-use next::Next;
+use pending_table::PendingTable;
 use record::Record;
-use sieve::{About, Change, Numbers, Sieve, SieveState};
-use sums::Sums;
+use row_filter::{About, Change, Numbers, RowFilter, RowFilterState};
+use selection_statistics::SelectionStatistics;
 
 /// The view of `table`, the content of `target`.
 pub(crate) fn make(target: &Target, table: &Arc<dyn Table>) -> Box<dyn View> {
@@ -85,11 +85,11 @@ const LOOK: Duration = Duration::from_millis(50);
 pub(super) struct TableView {
     name: String,
     mode: Mode,
-    /// The table as it is; the main sheet shows it, or the rows of it that the sieve lets through.
+    /// The table as it is; the main sheet shows it, or the rows of it that the row_filter lets through.
     base: Arc<dyn Table>,
     /// The same for what is on screen, while another version is on its way.
     shown_base: Arc<dyn Table>,
-    sieve: Sieve,
+    row_filter: RowFilter,
     /// How statements call the table, or what stands there instead of a name.
     called: sql::Called,
     given: Option<String>,
@@ -98,11 +98,11 @@ pub(super) struct TableView {
     pivot: pivot::Page,
     main: Sheet,
     /// What the main sheet will be, as soon as its rows are there.
-    next: Option<Next>,
+    next: Option<PendingTable>,
     /// The states that the table had, where its format keeps them.
     versions: Option<versions::Bar>,
     /// The version whose rows come next, and its node.
-    turning: Option<(usize, Arc<Node>)>,
+    pending_version: Option<(usize, Arc<Node>)>,
     /// The node that is shown now instead of the tab's.
     stepped: Option<(String, Arc<Node>)>,
     /// The last rows, while not all are counted.
@@ -111,7 +111,7 @@ pub(super) struct TableView {
     count: Slot<(), u64>,
     inspect: Inspect,
     record: Record,
-    sums: Sums,
+    sums: SelectionStatistics,
     /// The columns in their order, and of which arrangement; the same for those that are selected.
     standing: Option<((u64, usize), Arc<Vec<usize>>)>,
     selected: Option<(u64, Selection, Arc<Vec<usize>>)>,
@@ -129,7 +129,7 @@ impl TableView {
             mode: Mode::Table,
             base: table.clone(),
             shown_base: table.clone(),
-            sieve: Sieve::default(),
+            row_filter: RowFilter::default(),
             called: sql::Called::default(),
             given: None,
             find: Find::default(),
@@ -138,13 +138,13 @@ impl TableView {
             main: Sheet::new(table, name, Labels::From(0)),
             next: None,
             versions: None,
-            turning: None,
+            pending_version: None,
             stepped: None,
             end: End::default(),
             count: Slot::default(),
             inspect: Inspect::default(),
             record: Record::default(),
-            sums: Sums::default(),
+            sums: SelectionStatistics::default(),
             standing: None,
             selected: None,
             copying: None,
@@ -207,12 +207,12 @@ impl TableView {
             }
         };
         let waiting = self.next.take().and_then(|next| next.turned);
-        let turned = self.turning.take().or(waiting);
+        let turned = self.pending_version.take().or(waiting);
         let stays = turned.is_some() || std::mem::take(&mut self.restored);
         let old = &self.main.grid;
         let widths = if turned.is_some() { old.widths() } else { Vec::new() };
         let schemas = (self.main.table.schema(), sheet.table.schema());
-        let layout = next::carried(old.layout(), &widths, schemas.0, schemas.1);
+        let layout = pending_table::carried(old.layout(), &widths, schemas.0, schemas.1);
         sheet.grid.set_layout(layout);
         // Another version is looked at where the old one was; what a filter gives, from its beginning.
         let top = if stays { old.row_position() } else { RowPosition::default() };
@@ -224,7 +224,7 @@ impl TableView {
         } else if stays {
             sheet.grid.select(old.selection());
         }
-        self.next = Some(Next::new(sheet, turned));
+        self.next = Some(PendingTable::new(sheet, turned));
     }
 
     /// Puts the rows on screen that were asked for, once they can be drawn.
@@ -243,7 +243,7 @@ impl TableView {
             self.shown_base = self.base.clone();
         }
         self.end.forget();
-        self.sums = Sums::default();
+        self.sums = SelectionStatistics::default();
         self.inspect.forget();
         if let (Some((n, node)), Some(versions)) = (next.turned, &mut self.versions) {
             self.stepped = Some((versions.showing(n), node));
@@ -268,11 +268,11 @@ impl TableView {
             && let Some(Content::Table(table)) = &node.content
         {
             self.base = table.clone();
-            self.turning = Some((n, node.clone()));
-            if self.sieve.is_on() { self.sieve.anew() } else { self.change(Change::Whole) }
+            self.pending_version = Some((n, node.clone()));
+            if self.row_filter.is_on() { self.row_filter.anew() } else { self.change(Change::Whole) }
         }
         // A column that the version does not have cannot be asked for; its rows can be shown.
-        if self.turning.is_some() && self.sieve.gives_up() {
+        if self.pending_version.is_some() && self.row_filter.gives_up() {
             self.change(Change::Whole);
         }
     }
@@ -342,14 +342,15 @@ impl TableView {
         let mut child = ui.new_child(UiBuilder::new().max_rect(place).id_salt("sheet"));
         let sheet = self.end.sheet_mut().unwrap_or(&mut self.main);
         let mut grid = std::mem::take(&mut sheet.grid);
-        let response = grid.ui(&mut child, &mut Model { sheet, jobs: cx.jobs, sieve: &mut self.sieve });
+        let response =
+            grid.ui(&mut child, &mut Model { sheet, jobs: cx.jobs, row_filter: &mut self.row_filter });
         if std::mem::take(&mut sheet.widths_came) {
             grid.forget_suggested_widths();
         }
         if let Some(click) = response.header_clicked
             && let Some(name) = sheet.names.get(click.column)
         {
-            self.sieve.sort_by(name, click.shift);
+            self.row_filter.sort_by(name, click.shift);
         }
         sheet.grid = grid;
         if response.activated.is_some() {
@@ -365,7 +366,7 @@ impl TableView {
         if let Some((column, click)) = self.summary.ui(ui, cx.jobs, &mut self.main, &self.name) {
             let condition = self.main.asked(column, click);
             let more = ui.input(|input| input.modifiers.command || input.modifiers.shift);
-            condition.into_iter().for_each(|condition| self.sieve.pick(condition, more));
+            condition.into_iter().for_each(|condition| self.row_filter.pick(condition, more));
         }
     }
 
@@ -485,7 +486,7 @@ impl TableView {
             };
         }
         let columns = gander::bytes::display::plural(sheet.columns() as u64, "column");
-        let whole = match self.sieve.rows() {
+        let whole = match self.row_filter.rows() {
             Some(_) => {
                 let all = model::rows(self.base.rows()).words();
                 format!("{} of {all} rows × {columns}", self.rows().words())
@@ -533,9 +534,9 @@ impl TableView {
         if self.find.close() {
             self.main.grid.request_focus();
         } else if self.versions.as_mut().is_some_and(versions::Bar::give_up) {
-            (self.next, self.turning) = (None, None);
+            (self.next, self.pending_version) = (None, None);
             self.base = self.shown_base.clone();
-            self.sieve.anew();
+            self.row_filter.anew();
         } else if self.sheet().pages.pending().is_some() {
             self.sheet_mut().pages.cancel();
         } else {
@@ -588,7 +589,7 @@ const COMMANDS: &[ViewCommand<TableView>] = &[
     ViewCommand::new(
         Label::new("Filter and sort rows", Icon::Filter).keys(ALT, Key::F).apart(),
         |view, _| {
-            view.sieve.toggle();
+            view.row_filter.toggle();
             true
         },
     ),
@@ -614,7 +615,7 @@ impl View for TableView {
         self.start(cx);
         self.take_end(cx);
         self.take_version(cx);
-        if let Some(change) = self.sieve.take(cx.jobs, &self.base, &self.name) {
+        if let Some(change) = self.row_filter.take(cx.jobs, &self.base, &self.name) {
             self.change(change);
         }
         self.take_next(ui, cx);
@@ -632,9 +633,9 @@ impl View for TableView {
             given: self.given.as_deref(),
             keyed: cx.active,
         };
-        let whole = self.sieve.ui(ui, whole, about, cx.actions);
+        let whole = self.row_filter.ui(ui, whole, about, cx.actions);
         let place = Place { columns: &columns, table: &self.main.table, cursor: self.main.grid.cursor() };
-        let (whole, met) = self.find.ui(ui, whole, &place, about, self.sieve.filter());
+        let (whole, met) = self.find.ui(ui, whole, &place, about, self.row_filter.filter());
         if let Some(cell) = met {
             self.end.leave();
             self.main.grid.scroll_to(cell.row, Some(cell.column));
@@ -647,7 +648,7 @@ impl View for TableView {
             Mode::Table => self.grid_ui(&mut upper, cx),
             Mode::Record => self.record_ui(&mut upper, cx),
             Mode::Summary => self.summary_ui(&mut upper, cx),
-            Mode::Pivot => self.pivot.ui(&mut upper, cx, &self.base, self.sieve.filter(), &self.name),
+            Mode::Pivot => self.pivot.ui(&mut upper, cx, &self.base, self.row_filter.filter(), &self.name),
         }
         if let Some(place) = bottom {
             let cell = self.cursor();
@@ -710,7 +711,7 @@ impl View for TableView {
         }
         let sheet = self.sheet();
         let sifted = || {
-            let rows = self.sieve.rows()?;
+            let rows = self.row_filter.rows()?;
             let words = format!("the filtered table: {} rows", model::rows(rows.rows()).words());
             Some((words, Data::Table(rows.clone())))
         };
@@ -720,16 +721,16 @@ impl View for TableView {
         if single || selection.kind == SelectionKind::All || columns.is_empty() {
             return sifted();
         }
-        let words = format!("the selection: {}", sums::selected(&rows, columns.len()));
+        let words = format!("the selection: {}", selection_statistics::selected(&rows, columns.len()));
         let part = adapt::TableView::new(sheet.table.clone(), rows, columns).ok()?;
         Some((words, Data::Table(Arc::new(part))))
     }
 
     fn clauses(&self) -> Option<String> {
-        self.sieve.is_on().then(|| self.sieve.clauses(&self.base))
+        self.row_filter.is_on().then(|| self.row_filter.clauses(&self.base))
     }
 
-    fn keep(&self) -> Value {
+    fn save(&self) -> Value {
         let grid = &self.main.grid;
         // What is not shown yet stays where it will be.
         let grid = self.next.as_ref().map_or(grid, |next| &next.sheet.grid);
@@ -739,13 +740,13 @@ impl View for TableView {
             layout: Some(grid.layout().clone()),
             cursor: grid.selection().map(|selection| selection.cursor),
             pivot: self.pivot.state(),
-            sieve: self.sieve.state(),
+            row_filter: self.row_filter.state(),
         })
     }
 
     fn restore(&mut self, kept: &Value) {
         let state: TableState = restored(kept);
-        self.sieve.restore(state.sieve);
+        self.row_filter.restore(state.row_filter);
         if let Some(layout) = state.layout {
             self.main.grid.set_layout(layout);
         }
@@ -755,7 +756,7 @@ impl View for TableView {
         if let Some(place) = state.cursor {
             self.main.grid.select(Some(Selection::cell(place)));
         }
-        self.restored = self.sieve.is_on();
+        self.restored = self.row_filter.is_on();
         self.mode = state.mode;
         self.pivot.restore(state.pivot);
     }
@@ -770,7 +771,7 @@ struct TableState {
     layout: Option<Layout>,
     cursor: Option<grid::Place>,
     pivot: Pivot,
-    sieve: SieveState,
+    row_filter: RowFilterState,
 }
 
 impl TableView {

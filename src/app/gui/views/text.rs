@@ -684,7 +684,7 @@ impl View for TextView {
         }
     }
 
-    fn keep(&self) -> Value {
+    fn save(&self) -> Value {
         saved(&TextState { top: Some(self.top), wrap: self.wrap })
     }
 

@@ -15,7 +15,7 @@ use gander::data::numbers::{ComplexPart, numbers};
 use gander::data::plane::Slice;
 use gander::data::plane::color::{ColorRange, HeatMapSpec};
 use gander::data::stats::{self, ArrayStats};
-use gander::jobs::{Partial, Shown, Wish};
+use gander::jobs::{JobSpec, Partial, Shown};
 use serde::{Deserialize, Serialize};
 
 use super::super::ViewCx;
@@ -98,7 +98,7 @@ pub(crate) struct HistogramState {
     bins: Option<usize>,
 }
 
-/// See the module.
+/// How often values occur, as bars over their range.
 pub(crate) struct Histogram {
     scope: Scope,
     image: bool,
@@ -213,7 +213,7 @@ impl Histogram {
         let wanted = Key { scope, slice: slice.clone(), part, bins, sampled };
         let (of, title) = (array.clone(), format!("counting {}", cx.title()));
         let read = move |key: &Key, task: &Task, _: &Partial<'_, ArrayStats>| key.count(of, task);
-        let loaded = self.counted.want(ui.ctx(), cx.jobs, &wanted, Wish::once(title), read);
+        let loaded = self.counted.want(ui.ctx(), cx.jobs, &wanted, JobSpec::once(title), read);
         let fresh = loaded.is_there();
         self.read_ahead(cx, array, &wanted, fresh);
         if let Some(error) = loaded.state.error.as_ref().filter(|_| loaded.is_wanted) {

@@ -14,9 +14,9 @@ use gander::data::numbers::ComplexPart;
 use gander::data::plane::color::{RenderSpec, Rendering};
 use gander::data::plane::tiles;
 use gander::data::plane::{Plane, Slice, ValueSummary, Window};
-use gander::jobs::{Jobs, Partial, Slot, Wish};
+use gander::jobs::{JobSpec, Jobs, Partial, Slot};
 
-use crate::gui::ui::canvas::{Painted, Sight};
+use crate::gui::ui::canvas::{Painted, Viewport};
 
 /// Which plane: of which picture's array, which slice, which part of it, seen as what.
 pub(crate) type PlaneKey = (u64, Slice, Window, ComplexPart);
@@ -57,7 +57,7 @@ impl Picture {
     }
 }
 
-/// See the module.
+/// The picture of a plane, coarse first.
 #[derive(Default)]
 pub(crate) struct Layer {
     pictures: Slot<PlaneKey, Picture>,
@@ -95,7 +95,12 @@ impl Wanted<'_> {
             style: *self.style,
             summary: self.summary.cloned(),
         };
-        slot.ask(jobs, &self.key, || Wish::once(self.title), move |task, partial| maker.make(task, partial))
+        slot.ask(
+            jobs,
+            &self.key,
+            || JobSpec::once(self.title),
+            move |task, partial| maker.make(task, partial),
+        )
     }
 }
 
@@ -170,7 +175,7 @@ impl Layer {
     }
 
     /// Draws what is there of this slice. True if there is anything.
-    pub(crate) fn draw(&self, ui: &Ui, sight: &Sight, slice: &Slice) -> bool {
+    pub(crate) fn draw(&self, ui: &Ui, sight: &Viewport, slice: &Slice) -> bool {
         let fits = self.of(slice).is_some();
         if fits {
             self.painted.draw(ui, sight, Color32::WHITE);
@@ -180,7 +185,7 @@ impl Layer {
 
     /// Draws a slice of the same size that was here before; dimmed once it is clear that the new one
     /// takes its time.
-    pub(crate) fn draw_old(&self, ui: &Ui, sight: &Sight, dimmed: bool) {
+    pub(crate) fn draw_old(&self, ui: &Ui, sight: &Viewport, dimmed: bool) {
         let same = self
             .shown
             .as_ref()

@@ -15,7 +15,7 @@ use gander::data::plane::color::ColorMap;
 use gander::data::plane::lines::{LONG, LineRequest, LineValues, POINTS, unread};
 use gander::data::plane::{Mapping, Slice, Window};
 use gander::data::region::Span;
-use gander::jobs::Wish;
+use gander::jobs::JobSpec;
 use serde::{Deserialize, Serialize};
 
 use super::super::ViewCx;
@@ -57,7 +57,7 @@ pub(crate) struct LinesState {
     bounds: Option<(f64, f64)>,
 }
 
-/// See the module.
+/// Rows or columns of a slice as lines over their positions.
 #[derive(Default)]
 pub(crate) struct Lines {
     /// Whether a line is a column of the slice; else a row.
@@ -194,7 +194,7 @@ impl Lines {
         let wanted = LineRequest { slice: slice.clone(), down, picks, part, from, count };
         let (of, title) = (array.clone(), format!("lines of {}", cx.title()));
         let loaded =
-            self.curves.want(ui.ctx(), cx.jobs, &wanted, Wish::once(title), move |key, task, partial| {
+            self.curves.want(ui.ctx(), cx.jobs, &wanted, JobSpec::once(title), move |key, task, partial| {
                 key.read(&*of, task, &mut |curves| partial.show(Curves(curves))).map(Curves)
             });
         let error = loaded.state.error.as_ref().filter(|_| loaded.is_wanted);
@@ -480,7 +480,7 @@ impl Drawn<'_> {
         let stands = if lines.is_empty() { String::new() } else { format!("  ·  {}", lines.join("  ")) };
         cx.status.under = format!("{}{place} = {value}{unit}{stands}", cx.title());
         let words = (format!("{value}{unit}"), String::new(), low.is_nan());
-        super::marks::tip(response, self.dtype, &place, Some(&words), &lines);
+        super::overlays::tip(response, self.dtype, &place, Some(&words), &lines);
     }
 
     /// What the axes are, and whether everything was looked at.

@@ -10,10 +10,10 @@ use gander::bytes::error::Result;
 use gander::bytes::task::Task;
 use gander::data::content::Array;
 use gander::data::plane::{Slice, Window};
-use gander::jobs::{Jobs, Partial, Shown, Slot, Wish};
+use gander::jobs::{JobSpec, Jobs, Partial, Shown, Slot};
 
-use super::ahead::Ahead;
-use super::pursuit::Pursuit;
+use super::coalescer::Coalescer;
+use super::prefetcher::Prefetcher;
 
 /// Bytes of values that are kept.
 const KEPT: usize = 16 << 20;
@@ -39,11 +39,11 @@ pub(super) trait SliceValue: Send + Sync + 'static {
     fn kept_bytes(&self) -> Option<usize>;
 }
 
-/// See the module.
+/// Asks for the values of slices: one request at a time, what was read is kept, the next slice is read ahead.
 pub(super) struct Loader<K: SliceKey, V: SliceValue> {
     slot: Slot<K, V>,
-    pursuit: Pursuit<K>,
-    ahead: Ahead,
+    coalescer: Coalescer<K>,
+    ahead: Prefetcher,
     kept: Arc<Cache<K, Arc<V>>>,
     /// The slice of what is on the screen.
     shown: Option<Slice>,
@@ -75,8 +75,8 @@ impl<K: SliceKey, V: SliceValue> Default for Loader<K, V> {
     fn default() -> Self {
         Loader {
             slot: Slot::default(),
-            pursuit: Pursuit::default(),
-            ahead: Ahead::default(),
+            coalescer: Coalescer::default(),
+            ahead: Prefetcher::default(),
             kept: Arc::new(Cache::new(KEPT)),
             shown: None,
         }
@@ -90,11 +90,11 @@ impl<K: SliceKey, V: SliceValue> Loader<K, V> {
         ctx: &Context,
         jobs: &Jobs,
         wanted: &K,
-        wish: Wish,
+        wish: JobSpec,
         read: impl FnOnce(&K, &Task, &Partial<'_, V>) -> Result<V> + Send + 'static,
     ) -> Loaded<V> {
         let answered = |key: &K| self.slot.peek(key).answer().is_some();
-        let key = self.pursuit.next(ctx, wanted, |other| wanted.is_alike(other), answered);
+        let key = self.coalescer.next(ctx, wanted, |other| wanted.is_alike(other), answered);
         let (kept, asked) = (self.kept.clone(), key.clone());
         let state = self.slot.ask_shared(
             jobs,
@@ -106,7 +106,7 @@ impl<K: SliceKey, V: SliceValue> Loader<K, V> {
         if there || state.error.is_some() {
             self.shown = Some(key.slice().clone());
         }
-        let is_late = self.pursuit.is_late(ctx, there);
+        let is_late = self.coalescer.is_late(ctx, there);
         Loaded { is_wanted: key == *wanted, state, is_late }
     }
 

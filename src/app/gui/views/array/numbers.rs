@@ -16,11 +16,11 @@ use gander::data::numbers::{ComplexPart, bits, element_text, has_numbers, number
 use gander::data::plane::{Slice, Window};
 use gander::data::region::Span;
 use gander::data::stats::{self, ArrayStats};
-use gander::jobs::{Jobs, Slot, Wish};
+use gander::jobs::{JobSpec, Jobs, Slot};
 use serde::{Deserialize, Serialize};
 
 use super::super::ViewCx;
-use super::super::follow::Follow;
+use super::super::references::ReferenceResolver;
 use super::blocks::{Block, Key, Values};
 use super::loader::{Loader, SliceKey};
 use super::probe;
@@ -58,7 +58,7 @@ impl Notation {
     }
 }
 
-/// See the module.
+/// An array as a grid of numbers.
 pub(crate) struct Numbers {
     pub(crate) grid: Grid,
     notation: Notation,
@@ -71,7 +71,7 @@ pub(crate) struct Numbers {
     copying: u64,
     copy: Option<CopyRequest>,
     sums: Slot<(Slice, Window), ArrayStats>,
-    follow: Follow,
+    follow: ReferenceResolver,
 }
 
 impl Numbers {
@@ -86,7 +86,7 @@ impl Numbers {
             copying: 0,
             copy: None,
             sums: Slot::default(),
-            follow: Follow::default(),
+            follow: ReferenceResolver::default(),
         }
     }
 
@@ -589,10 +589,13 @@ impl GridModel for Model<'_> {
             columns: Span::range(first, end.saturating_sub(first)),
         };
         let (wanted, array) = ((self.slice.clone(), window), self.array.clone());
-        let loaded =
-            self.blocks.want(&self.ctx, self.jobs, &wanted, Wish::view(&self.title), move |key, task, _| {
-                Block::read(&*array, task, key.0.clone(), key.1)
-            });
+        let loaded = self.blocks.want(
+            &self.ctx,
+            self.jobs,
+            &wanted,
+            JobSpec::view(&self.title),
+            move |key, task, _| Block::read(&*array, task, key.0.clone(), key.1),
+        );
         let block = loaded.value();
         self.block = block.clone().filter(|block| block.slice == *self.slice);
         self.old = block.filter(|block| wanted.is_alike(&(block.slice.clone(), window)));

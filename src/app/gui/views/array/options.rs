@@ -9,7 +9,7 @@ use gander::data::plane::{Mapping, Slice, ValueSummary};
 
 use super::ArrayView;
 use super::Mode;
-use super::pictured::Pictured;
+use super::slice_image::SliceImage;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
 use crate::gui::ui::canvas::{Camera, Cells};
@@ -136,7 +136,7 @@ pub(in super::super) fn folded(ui: &mut Ui, options: impl FnOnce(&mut Ui)) {
 }
 
 /// The right end of the mapper's bar.
-pub(in super::super) fn zoom(ui: &mut Ui, pictured: &mut Pictured, slice: &Slice, turning: bool) {
+pub(in super::super) fn zoom(ui: &mut Ui, pictured: &mut SliceImage, slice: &Slice, turning: bool) {
     let theme = Theme::of(ui);
     if theme::icon_button(ui, Icon::Fit, "All in sight").clicked() {
         pictured.camera.fit = true;
@@ -204,10 +204,10 @@ fn turn_menu(ui: &mut Ui, camera: &mut Camera) {
         if ui.button("Flip top and bottom").clicked() {
             turn.flip_vertical();
         }
-        if ui.button("Turn left").clicked() {
+        if ui.button("Orientation left").clicked() {
             turn.back();
         }
-        if ui.button("Turn right").clicked() {
+        if ui.button("Orientation right").clicked() {
             turn.clockwise();
         }
         if ui.button("As stored").clicked() {
@@ -456,10 +456,10 @@ pub(in super::super) fn turns(ui: &mut Ui, camera: &mut Camera) {
         if theme::icon_button(ui, Icon::FlipVertical, "Flip top and bottom").clicked() {
             turn.flip_vertical();
         }
-        if theme::icon_button(ui, Icon::Undo, "Turn left").clicked() {
+        if theme::icon_button(ui, Icon::Undo, "Orientation left").clicked() {
             turn.back();
         }
-        if theme::icon_button(ui, Icon::Reload, "Turn right").clicked() {
+        if theme::icon_button(ui, Icon::Reload, "Orientation right").clicked() {
             turn.clockwise();
         }
     });

@@ -19,7 +19,7 @@ use gander::data::content::{Array, Content};
 use gander::data::dtype::{DType, Mini};
 use gander::data::format::Options;
 
-use super::super::bench::{self, Bench, Slow, bench, bench_with, frame_times, settle};
+use super::super::harness::{self, Slow, ViewHarness, bench, bench_with, frame_times, settle};
 use super::super::{Action, Request};
 
 fn plain(dtype: DType, shape: &[u64], bytes: Vec<u8>) -> Arc<dyn Array> {
@@ -34,7 +34,7 @@ fn floats() -> Arc<dyn Array> {
     plain(DType::F32, &[40, 60], values.iter().flat_map(|v| v.to_le_bytes()).collect())
 }
 
-fn show(array: Arc<dyn Array>) -> Harness<'static, Bench> {
+fn show(array: Arc<dyn Array>) -> Harness<'static, ViewHarness> {
     let mut harness = bench("a", Content::Array(array));
     settle(&mut harness);
     harness
@@ -54,7 +54,7 @@ fn slow(array: Arc<dyn Array>, delay: Duration, fails: bool) -> Arc<dyn Array> {
 }
 
 /// Where a cell of the grid holds this.
-fn cell(harness: &Harness<'_, Bench>, text: &str) -> Option<egui::Rect> {
+fn cell(harness: &Harness<'_, ViewHarness>, text: &str) -> Option<egui::Rect> {
     let holds = |value: Option<String>| value.is_some_and(|value| value.contains(text));
     let mut nodes =
         harness.query_all_by(|node| node.role() == egui::accesskit::Role::GridCell && holds(node.value()));
@@ -62,7 +62,7 @@ fn cell(harness: &Harness<'_, Bench>, text: &str) -> Option<egui::Rect> {
 }
 
 /// The centre of the only picture on the screen.
-fn picture(harness: &Harness<'_, Bench>) -> egui::Rect {
+fn picture(harness: &Harness<'_, ViewHarness>) -> egui::Rect {
     harness.get_by(|node| node.role() == egui::accesskit::Role::Image).rect()
 }
 
@@ -82,12 +82,12 @@ fn the_value_under_the_pointer_is_exact_with_its_full_index() {
     assert_eq!(harness.state().status.under, "a[0, 3] = NaN");
     assert_eq!(harness.state().status.facts, "40×60 float32 · 9.60 kB");
     // The wheel zooms about the pointer, so it stays over its element.
-    bench::wheel(&mut harness, at(7.0, 12.0), 300.0);
+    harness::wheel(&mut harness, at(7.0, 12.0), 300.0);
     harness.hover_at(at(7.0, 12.0));
     settle(&mut harness);
     assert_eq!(harness.state().status.under, "a[7, 12] = 712.0");
     // A click frames an element; the arrows move the frame.
-    bench::click(&mut harness, at(7.0, 12.0));
+    harness::click(&mut harness, at(7.0, 12.0));
     harness.key_press(egui::Key::ArrowDown);
     harness.remove_cursor();
     settle(&mut harness);
@@ -198,11 +198,11 @@ fn arrays_of_the_same_shape_keep_the_mapping() {
     let (words, _) = other.state().view.export().unwrap();
     assert_eq!(words, "the slice [4, :, :]");
     // The session keeps it too.
-    let kept = harness.state().view.keep();
+    let kept = harness.state().view.save();
     let mut third = bench("c", Content::Array(cube()));
     third.state_mut().view.restore(&kept);
     settle(&mut third);
-    assert_eq!(third.state().view.keep(), kept);
+    assert_eq!(third.state().view.save(), kept);
 }
 
 #[test]

@@ -13,20 +13,20 @@ use gander::data::region::Span;
 use serde::{Deserialize, Serialize};
 
 use super::super::{ViewCx, Zoom};
-use super::marks;
 use super::options;
-use super::pictured::{Look, Pictured, PicturedState};
+use super::overlays;
 use super::probe::{self, Probe};
+use super::slice_image::{ShownSlice, SliceImage, SliceImageState};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
 use crate::gui::ui::drop_down;
 
-/// See the module.
+/// Three planes of a volume that cross in one element.
 #[derive(Default)]
 pub(crate) struct Volume {
     /// The axis that is neither rows nor columns of the slice.
     depth: Option<usize>,
-    panes: [Pictured; 3],
+    panes: [SliceImage; 3],
     /// The plane that had the keys last.
     keyed: usize,
     probe: Probe,
@@ -73,7 +73,7 @@ impl Volume {
     }
 
     /// What the colours are chosen by, of the slice.
-    pub(crate) fn first(&self) -> &Pictured {
+    pub(crate) fn first(&self) -> &SliceImage {
         &self.panes[0]
     }
 
@@ -126,7 +126,7 @@ impl Volume {
             heading(&mut child, slice, shown.coordinates, &before);
             let (array, title, coordinates) = (shown.array, shown.title, shown.coordinates);
             let (worded, neighbours) = (0..slice.spans.len(), true);
-            let look = Look { array, slice, style, title, worded, coordinates, cross, neighbours };
+            let look = ShownSlice { array, slice, style, title, worded, coordinates, cross, neighbours };
             self.panes[n].ui(&mut child, cx, &look);
             if self.panes[n].has_focus(ui) {
                 self.keyed = n;
@@ -145,7 +145,7 @@ impl Volume {
         self.place(&mut child, cx, shown, mapping);
         if let Some(summary) = self.panes[0].known(&planes[0], common.part) {
             let unit = shown.coordinates.unit.as_deref().filter(|_| common.part != ComplexPart::Phase);
-            marks::level_bar(&mut child, &common.scale(&summary), unit.unwrap_or(""));
+            overlays::level_bar(&mut child, &common.scale(&summary), unit.unwrap_or(""));
         }
     }
 
@@ -229,18 +229,18 @@ impl Volume {
 
     /// Stops every job.
     pub(crate) fn stop(&mut self) {
-        self.panes.iter_mut().for_each(Pictured::stop);
+        self.panes.iter_mut().for_each(SliceImage::stop);
     }
 
     /// Forgets what was read: the array is another one now.
     pub(crate) fn clear(&mut self) {
-        self.panes.iter_mut().for_each(Pictured::clear);
+        self.panes.iter_mut().for_each(SliceImage::clear);
         self.probe = Probe::default();
     }
 
     /// For the session.
     pub(crate) fn state(&self) -> VolumeState {
-        VolumeState { depth: self.depth, planes: self.panes.iter().map(Pictured::state).collect() }
+        VolumeState { depth: self.depth, planes: self.panes.iter().map(SliceImage::state).collect() }
     }
 
     /// What [`Volume::state`] gave.
@@ -255,7 +255,7 @@ impl Volume {
 #[serde(default)]
 pub(crate) struct VolumeState {
     depth: Option<usize>,
-    planes: Vec<PicturedState>,
+    planes: Vec<SliceImageState>,
 }
 
 /// Which plane it is: `lat × lon`, and where the third axis stands.

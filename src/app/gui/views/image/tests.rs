@@ -13,7 +13,7 @@ use gander::data::content::{Array, Content};
 use gander::data::format::Options;
 use gander::data::region::{Region, Span};
 
-use super::super::bench::{bench, frame_times, settle};
+use super::super::harness::{bench, frame_times, settle};
 
 /// Frames of 16-bit RGBA; slow to decode.
 struct Drawn {
@@ -104,7 +104,7 @@ fn each_axis_that_frames_go_through_has_its_own_slider() {
     let under = harness.state().status.under.clone();
     assert_eq!(under, "a[1, 3, 24, 32, :] = (32, 24, 7, 65535)  ·  t 2.5 s  z 15 µm  y 24 µm  x 16 µm");
     // Pixels are twice as high as wide.
-    let kept = harness.state().view.keep();
+    let kept = harness.state().view.save();
     let zoom = |n: usize| kept["picture"]["camera"]["zoom"][n].as_f64().unwrap();
     assert!((zoom(1) / zoom(0) - 2.0).abs() < 1e-9, "{kept}");
     // The session, and the number of a frame as before, go to the same place.

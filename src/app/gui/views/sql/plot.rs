@@ -17,7 +17,7 @@ use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, small_font, space};
 use crate::gui::views::array::lines::line_color;
 use crate::gui::views::array::plotting::calm;
-use series::{Group, Series, Wish};
+use series::{Group, PlotSpec, Series};
 
 /// How values are drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -42,7 +42,7 @@ pub(super) struct Plotted {
     chosen: bool,
     /// How many rows the result had when they were last read.
     rows: u64,
-    slot: Slot<(Wish, u64), Series>,
+    slot: Slot<(PlotSpec, u64), Series>,
 }
 
 impl Plotted {
@@ -128,8 +128,8 @@ impl Plotted {
         let theme = Theme::of(ui);
         let Some(y) = self.y else { return };
         let wish = match self.kind {
-            Kind::Histogram => Wish { x: None, y, by: None, histogram: true },
-            _ => Wish { x: self.x, y, by: self.by, histogram: false },
+            Kind::Histogram => PlotSpec { x: None, y, by: None, histogram: true },
+            _ => PlotSpec { x: self.x, y, by: self.by, histogram: false },
         };
         // While a result grows, one picture is finished before one of more rows is begun.
         if self.slot.peek(&(wish.clone(), self.rows)).pending.is_none() {
@@ -327,14 +327,14 @@ mod tests {
 
     use super::*;
 
-    struct Bench {
+    struct ViewHarness {
         plotted: Plotted,
         jobs: Jobs,
         table: Arc<dyn Table>,
     }
 
     /// Four rows: `x` counts up, `y` is its square, `z` its negative, `kind` is a or b.
-    fn show() -> Harness<'static, Bench> {
+    fn show() -> Harness<'static, ViewHarness> {
         let floats = |of: fn(f64) -> f64| -> ArrayRef {
             Arc::new(Float64Array::from_iter_values((0..4).map(|n| of(f64::from(n)))))
         };
@@ -342,10 +342,10 @@ mod tests {
         let (x, y, z) = (floats(|n| n), floats(|n| n * n), floats(|n| -n));
         let batch = RecordBatch::try_from_iter([("x", x), ("y", y), ("z", z), ("kind", kind)]).unwrap();
         let table: Arc<dyn Table> = Arc::new(MemoryTable::new(batch));
-        let bench = Bench { plotted: Plotted::default(), jobs: Jobs::new(|| {}), table };
+        let bench = ViewHarness { plotted: Plotted::default(), jobs: Jobs::new(|| {}), table };
         let builder = Harness::builder().with_size(vec2(900.0, 600.0)).with_step_dt(1.0 / 60.0);
         let mut harness = builder.with_context_setup(theme::apply).build_ui_state(
-            |ui, bench: &mut Bench| {
+            |ui, bench: &mut ViewHarness| {
                 let table = bench.table.clone();
                 bench.plotted.ui(ui, &bench.jobs, &table);
             },
@@ -355,7 +355,7 @@ mod tests {
         harness
     }
 
-    fn settle(harness: &mut Harness<'_, Bench>) {
+    fn settle(harness: &mut Harness<'_, ViewHarness>) {
         let (started, mut calm) = (Instant::now(), 0);
         while calm < 4 {
             assert!(started.elapsed() < Duration::from_secs(20), "the jobs do not end");
@@ -365,7 +365,7 @@ mod tests {
         }
     }
 
-    fn choose(harness: &mut Harness<'_, Bench>, spoken: &str, column: &str) {
+    fn choose(harness: &mut Harness<'_, ViewHarness>, spoken: &str, column: &str) {
         harness.get_by_label_contains(&format!("{spoken}: ")).click();
         settle(harness);
         harness.get_by_role_and_label(egui::accesskit::Role::Button, column).click();
@@ -374,9 +374,9 @@ mod tests {
     }
 
     /// The points of each group that is drawn.
-    fn points(harness: &Harness<'_, Bench>) -> Vec<(String, Vec<[f64; 2]>)> {
+    fn points(harness: &Harness<'_, ViewHarness>) -> Vec<(String, Vec<[f64; 2]>)> {
         let plotted = &harness.state().plotted;
-        let wish = Wish { x: plotted.x, y: plotted.y.unwrap(), by: plotted.by, histogram: false };
+        let wish = PlotSpec { x: plotted.x, y: plotted.y.unwrap(), by: plotted.by, histogram: false };
         let series = plotted.slot.peek(&(wish, plotted.rows)).ready().unwrap();
         series.groups.iter().map(|group| (group.name.clone(), group.points.clone())).collect()
     }

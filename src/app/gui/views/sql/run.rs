@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use super::plot::Plotted;
 use super::steps::Steps;
 use crate::gui::views::table::TableView;
-use crate::gui::views::table::sieve::settings;
+use crate::gui::views::table::row_filter::settings;
 
 /// How far a statement is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -14,9 +14,9 @@ use super::*;
 use gander::data::content::Table;
 
 use crate::gui::views::Workspace;
-use crate::gui::views::bench::Bench;
+use crate::gui::views::harness::ViewHarness;
 
-fn bench() -> Harness<'static, Bench> {
+fn bench() -> Harness<'static, ViewHarness> {
     let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..1000));
     let table: Arc<dyn Table> =
         Arc::new(MemoryTable::new(RecordBatch::try_from_iter([("n", numbers)]).unwrap()));
@@ -31,12 +31,13 @@ fn bench() -> Harness<'static, Bench> {
     });
     let target = Target { file: 1, document: document.clone(), path: String::new(), node: root };
     let workspace = Workspace { documents: vec![document], ..Workspace::default() };
-    let bench = Bench { workspace, ..Bench::new(make(QueryStart::Table(target, String::new())), None) };
+    let bench =
+        ViewHarness { workspace, ..ViewHarness::new(make(QueryStart::Table(target, String::new())), None) };
     let builder = Harness::builder().with_size(vec2(1000.0, 700.0)).with_step_dt(1.0 / 60.0);
-    builder.with_context_setup(crate::gui::theme::apply).build_ui_state(Bench::frame, bench)
+    builder.with_context_setup(crate::gui::theme::apply).build_ui_state(ViewHarness::frame, bench)
 }
 
-fn until(harness: &mut Harness<'static, Bench>, what: impl Fn(&Harness<'static, Bench>) -> bool) {
+fn until(harness: &mut Harness<'static, ViewHarness>, what: impl Fn(&Harness<'static, ViewHarness>) -> bool) {
     let started = Instant::now();
     while !what(harness) {
         assert!(started.elapsed() < Duration::from_secs(20), "it did not come: {:?}", harness.state().status);
@@ -49,7 +50,7 @@ fn until(harness: &mut Harness<'static, Bench>, what: impl Fn(&Harness<'static, 
 fn a_statement_runs_and_its_result_is_a_table() {
     let mut harness = bench();
     let written = |text: &str| text.starts_with("SELECT *\nFROM \"numbers");
-    until(&mut harness, |h| written(h.state().view.keep()["statement"].as_str().unwrap()));
+    until(&mut harness, |h| written(h.state().view.save()["statement"].as_str().unwrap()));
     harness.key_press_modifiers(Modifiers::COMMAND, Key::Enter);
     until(&mut harness, |h| h.state().view.export().is_some_and(|(words, _)| words == "result1: 1,000 rows"));
     assert!(harness.query_all_by_label("result1").next().is_some());
@@ -57,7 +58,7 @@ fn a_statement_runs_and_its_result_is_a_table() {
     harness.get_by_label("Plan").click();
     harness.step();
     harness.step();
-    let kept = harness.state().view.keep();
+    let kept = harness.state().view.save();
     assert!(kept["statement"].as_str().unwrap().contains("FROM \"numbers\""));
 }
 
@@ -112,13 +113,13 @@ fn names_are_offered_while_one_types() {
     harness.key_press(Key::Tab);
     harness.step();
     harness.step();
-    assert_eq!(harness.state().view.keep()["statement"], "select");
+    assert_eq!(harness.state().view.save()["statement"], "select");
     harness.event(egui::Event::Text(" * from num".to_owned()));
     until(&mut harness, |h| h.query_by_label("numbers, table 1,000 rows").is_some());
     harness.key_press(Key::Enter);
     harness.step();
     harness.step();
-    assert_eq!(harness.state().view.keep()["statement"], "select * from numbers");
+    assert_eq!(harness.state().view.save()["statement"], "select * from numbers");
 }
 
 #[test]

@@ -54,10 +54,13 @@ impl TableView {
         if self.mode != Mode::Pivot && (self.mode == Mode::Table || width >= TIGHT) {
             self.columns_menu(ui, cx);
         }
-        let words =
-            if self.sieve.is_open() { "Close the filter bar (all rows)" } else { "Filter and sort rows" };
+        let words = if self.row_filter.is_open() {
+            "Close the filter bar (all rows)"
+        } else {
+            "Filter and sort rows"
+        };
         if theme::icon_button(ui, Icon::Filter, words).clicked() {
-            self.sieve.toggle();
+            self.row_filter.toggle();
         }
         let narrow = width < NARROW;
         if narrow && self.mode != Mode::Pivot {
@@ -91,7 +94,7 @@ impl TableView {
         }
         let before = self.mode;
         let words = MODES.iter().find(|(mode, _)| *mode == before).map_or("", |(_, words)| words);
-        drop_down(ui, words, "Look at the table, a record, a summary or groups", |ui| {
+        drop_down(ui, words, "RenderSpec at the table, a record, a summary or groups", |ui| {
             for (mode, words) in MODES {
                 if ui.selectable_label(mode == before, words).clicked() {
                     self.mode = mode;
@@ -106,7 +109,7 @@ impl TableView {
     fn rows_words(&mut self, ui: &mut Ui, cx: &ViewCx<'_>) {
         let theme = Theme::of(ui);
         let rows = self.main.table.rows();
-        if rows.exact().is_some() || self.sieve.rows().is_some() {
+        if rows.exact().is_some() || self.row_filter.rows().is_some() {
             return;
         }
         let hint = match rows {
@@ -161,7 +164,7 @@ impl TableView {
         }
         let theme = Theme::of(ui);
         ui.label(theme::mono(format!("row {}", self.sheet().label(at.row))).color(theme.text));
-        if theme::icon_button(ui, Icon::CaretRight, "Next row (→)").clicked() {
+        if theme::icon_button(ui, Icon::CaretRight, "PendingTable row (→)").clicked() {
             to.row = (at.row + 1).min(rows.saturating_sub(1));
         }
         if to != at {

@@ -15,7 +15,7 @@ use gander::jobs::{Jobs, Slot};
 use gander::query::pivot::typed;
 use gander::query::{Failure, Filter, Filtered, containing, containing_sql, filtered};
 
-use super::sieve::{About, engine};
+use super::row_filter::{About, engine};
 use crate::gui::grid::{CellAt, thousands};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
@@ -29,13 +29,13 @@ const BESIDE: f32 = 260.0;
 
 /// What is looked for, in which columns as they stand, and in which table (by its place in memory).
 #[derive(Clone, Debug, PartialEq)]
-struct Wish {
+struct SearchSpec {
     text: String,
     columns: Arc<Vec<usize>>,
     table: usize,
 }
 
-impl Wish {
+impl SearchSpec {
     fn folded(&self) -> String {
         self.text.to_lowercase()
     }
@@ -77,13 +77,13 @@ pub(super) struct Find {
     text: String,
     /// Those of the columns that can be searched, and of which table and columns that is so.
     searched: Option<(usize, Arc<Vec<usize>>, Arc<Vec<usize>>)>,
-    slot: Slot<Wish, Filtered>,
-    found: Option<(Wish, Arc<Filtered>)>,
+    slot: Slot<SearchSpec, Filtered>,
+    found: Option<(SearchSpec, Arc<Filtered>)>,
     error: Option<Error>,
     step: Option<Step>,
     steps: Slot<Step, Met>,
     at: Option<Found>,
-    counts: Slot<(Wish, usize), Option<Counts>>,
+    counts: Slot<(SearchSpec, usize), Option<Counts>>,
 }
 
 impl Find {
@@ -174,7 +174,7 @@ impl Find {
         if theme::icon_button(ui, Icon::ArrowUp, "Previous match (Shift+F3)").clicked() || previous {
             step = Some(Step { from, forward: false, here: false });
         }
-        if theme::icon_button(ui, Icon::ArrowDown, "Next match (F3)").clicked() || next {
+        if theme::icon_button(ui, Icon::ArrowDown, "PendingTable match (F3)").clicked() || next {
             step = Some(Step { from, forward: true, here: false });
         }
         step
@@ -202,7 +202,7 @@ impl Find {
                 searched
             }
         };
-        let wish = Wish { text: self.text.clone(), columns, table: at };
+        let wish = SearchSpec { text: self.text.clone(), columns, table: at };
         if self.found.as_ref().is_some_and(|(known, rows)| *known == wish && !rows.again()) {
             return;
         }
@@ -327,7 +327,7 @@ struct Counts {
 
 impl Counts {
     /// Looks at all rows that have matches.
-    fn of(task: &Task, rows: &Filtered, wish: &Wish) -> Result<Option<Counts>> {
+    fn of(task: &Task, rows: &Filtered, wish: &SearchSpec) -> Result<Option<Counts>> {
         let count = rows.rows().number();
         if count > COUNTED {
             return Ok(None);
@@ -389,7 +389,7 @@ struct Way<'a> {
     task: &'a Task,
     rows: &'a Filtered,
     table: &'a dyn Table,
-    wish: &'a Wish,
+    wish: &'a SearchSpec,
 }
 
 impl Way<'_> {

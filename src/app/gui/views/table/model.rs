@@ -13,9 +13,9 @@ use gander::data::content::{Rows, Table};
 use gander::jobs::Jobs;
 use gander::query::{Condition, Order, Test};
 
-use super::heads::{Click, Heads};
+use super::column_summaries::{Click, ColumnSummaries};
 use super::pages::{self, Pages};
-use super::sieve::{Numbers, Sieve};
+use super::row_filter::{Numbers, RowFilter};
 use crate::gui::grid::{Cell, CellKind, ColumnHead, Grid, GridModel, GridRows, Side, thousands};
 use crate::gui::icons::Icon;
 use crate::gui::timings;
@@ -26,7 +26,7 @@ pub(super) struct Sheet {
     /// The same with the types that were inferred for texts.
     pub(super) values: Arc<dyn Table>,
     pub(super) pages: Pages,
-    pub(super) heads: Heads,
+    pub(super) heads: ColumnSummaries,
     pub(super) grid: Grid,
     pub(super) labels: Labels,
     /// The numbers that the rows have in the whole table, where this is a part of it.
@@ -73,10 +73,10 @@ impl Sheet {
     pub(super) fn new(table: Arc<dyn Table>, name: &str, labels: Labels) -> Self {
         let looks = (0..table.schema().fields().len()).map(|n| pages::look(table.column_type(n))).collect();
         let mut grid = Grid::new(name);
-        grid.header_extra = super::heads::HEIGHT;
+        grid.header_extra = super::column_summaries::HEIGHT;
         Sheet {
             pages: Pages::new(table.clone(), name),
-            heads: Heads::default(),
+            heads: ColumnSummaries::default(),
             grid,
             values: values_of(&table),
             names: gander::query::column_names(table.schema()),
@@ -248,7 +248,7 @@ pub(super) fn rows(rows: Rows) -> GridRows {
 pub(super) struct Model<'a> {
     pub(super) sheet: &'a mut Sheet,
     pub(super) jobs: &'a Jobs,
-    pub(super) sieve: &'a mut Sieve,
+    pub(super) row_filter: &'a mut RowFilter,
 }
 
 impl GridModel for Model<'_> {
@@ -273,7 +273,7 @@ impl GridModel for Model<'_> {
             side,
             width: self.sheet.width(index),
             remark: None,
-            sort: self.sheet.names.get(index).and_then(|name| self.sieve.mark(name)),
+            sort: self.sheet.names.get(index).and_then(|name| self.row_filter.mark(name)),
         }
     }
 
@@ -309,7 +309,7 @@ impl GridModel for Model<'_> {
     fn header_ui(&mut self, ui: &mut egui::Ui, column: usize) {
         if let Some(totals) = &self.sheet.totals {
             let side = self.sheet.looks.get(column).map_or(Side::Left, |(_, side)| *side);
-            super::heads::total(ui, totals, column, side);
+            super::column_summaries::total(ui, totals, column, side);
             return;
         }
         let stored = self.sheet.heads.stored(column).and_then(|stored| stored.null_count());
@@ -321,7 +321,7 @@ impl GridModel for Model<'_> {
         let Some(click) = self.sheet.heads.ui(ui, column, name, share) else { return };
         let condition = self.sheet.asked(column, click);
         let more = ui.input(|input| input.modifiers.command || input.modifiers.shift);
-        condition.into_iter().for_each(|condition| self.sieve.pick(condition, more));
+        condition.into_iter().for_each(|condition| self.row_filter.pick(condition, more));
     }
 
     fn header_menu(&mut self, ui: &mut egui::Ui, column: usize) {
@@ -333,13 +333,13 @@ impl GridModel for Model<'_> {
             ("Do not sort by this", Icon::Close, None),
         ];
         for (words, icon, order) in orders {
-            if (order.is_some() || self.sieve.mark(&name).is_some()) && menu_row(ui, icon, words) {
-                self.sieve.set_order(&name, order, more || order.is_none());
+            if (order.is_some() || self.row_filter.mark(&name).is_some()) && menu_row(ui, icon, words) {
+                self.row_filter.set_order(&name, order, more || order.is_none());
             }
         }
         for (words, test) in [("Only nulls", Test::Null), ("Without nulls", Test::NotNull)] {
             if menu_row(ui, Icon::Filter, words) {
-                self.sieve.add(Condition::new(name.clone(), test));
+                self.row_filter.add(Condition::new(name.clone(), test));
             }
         }
         if self.sheet.heads.can_be_exact(column) && menu_row(ui, Icon::Statistics, "Summarize all rows") {
@@ -359,7 +359,7 @@ impl GridModel for Model<'_> {
         let other = Condition::new(same.column.clone(), other);
         for (words, condition) in [("Only rows like this", same), ("Without rows like this", other)] {
             if menu_row(ui, Icon::Filter, words) {
-                self.sieve.add(condition);
+                self.row_filter.add(condition);
             }
         }
         ui.separator();

@@ -21,7 +21,7 @@ use gander::query::{Failure, Filter, SqlDiagnostic};
 use parking_lot::Mutex;
 
 use super::named::Named;
-use super::sieve::engine;
+use super::row_filter::engine;
 use super::{PATIENCE, Request, TableView, View, ViewCx};
 use crate::gui::commands::Action;
 use crate::gui::grid::thousands;
@@ -40,7 +40,7 @@ const TOTALS: f32 = 22.0;
 
 /// What is asked.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Wish {
+struct PivotSpec {
     pivot: Pivot,
     filter: Filter,
     /// Asked once more after it was stopped or failed.
@@ -79,7 +79,7 @@ pub(super) struct Page {
     find: String,
     named: Named,
     typed: String,
-    slot: Slot<Wish, Found>,
+    slot: Slot<PivotSpec, Found>,
     /// The running job, to show how far it is.
     task: Arc<Mutex<Option<Task>>>,
     shown: Option<Shown>,
@@ -186,7 +186,7 @@ impl Page {
             (self.mistake, self.error, self.since) = (None, None, None);
             return;
         }
-        let wish = Wish { pivot: self.pivot.clone(), filter: filter.clone(), again: self.again };
+        let wish = PivotSpec { pivot: self.pivot.clone(), filter: filter.clone(), again: self.again };
         let (source, wanted, task_place) = (table.clone(), wish.clone(), self.task.clone());
         let shown = self.slot.scan(cx.jobs, &wish, &format!("grouping {name}"), move |task| {
             *task_place.lock() = Some(task.clone());

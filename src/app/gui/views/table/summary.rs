@@ -16,7 +16,7 @@ use gander::data::stats::summary::{
 };
 use gander::jobs::{Jobs, Slot};
 
-use super::heads::{Click, bar, percent};
+use super::column_summaries::{Click, bar, percent};
 use super::model::Sheet;
 use crate::gui::grid::thousands;
 use crate::gui::icons::Icon;

@@ -19,7 +19,7 @@ use gander::data::open::Document;
 
 use super::*;
 use crate::gui::grid::CellKind;
-use crate::gui::views::bench::frame_times;
+use crate::gui::views::harness::frame_times;
 
 const ROWS: u64 = 1_000_000_000;
 
@@ -113,16 +113,16 @@ impl Table for Made {
 }
 
 /// What the harness holds.
-type Bench = crate::gui::views::bench::Bench<TableView>;
+type ViewHarness = crate::gui::views::harness::ViewHarness<TableView>;
 
 mod large;
 mod versions;
 
-fn bench(table: Made) -> Harness<'static, Bench> {
+fn bench(table: Made) -> Harness<'static, ViewHarness> {
     bench_table(Arc::new(table))
 }
 
-fn bench_table(table: Arc<dyn Table>) -> Harness<'static, Bench> {
+fn bench_table(table: Arc<dyn Table>) -> Harness<'static, ViewHarness> {
     let source = Source::memory("made", vec![1u8]);
     let root = Arc::new(Node::new("made", "file").content(Content::Table(table.clone())));
     let format = gander::formats::by_id("parquet").unwrap();
@@ -138,18 +138,18 @@ fn bench_table(table: Arc<dyn Table>) -> Harness<'static, Bench> {
     bench_of(TableView::new("made", table), target)
 }
 
-fn bench_of(view: TableView, target: Target) -> Harness<'static, Bench> {
-    let bench = Bench::new(Box::new(view), target);
+fn bench_of(view: TableView, target: Target) -> Harness<'static, ViewHarness> {
+    let bench = ViewHarness::new(Box::new(view), target);
     let builder = Harness::builder().with_size(vec2(900.0, 600.0)).with_step_dt(1.0 / 60.0);
-    builder.with_context_setup(crate::gui::theme::apply).build_ui_state(Bench::frame, bench)
+    builder.with_context_setup(crate::gui::theme::apply).build_ui_state(ViewHarness::frame, bench)
 }
 
-fn request(harness: &mut Harness<'static, Bench>, request: &Request) -> bool {
+fn request(harness: &mut Harness<'static, ViewHarness>, request: &Request) -> bool {
     harness.state_mut().ask(request)
 }
 
 /// Frames until it is so.
-fn until(harness: &mut Harness<'static, Bench>, what: impl Fn(&Bench) -> bool) {
+fn until(harness: &mut Harness<'static, ViewHarness>, what: impl Fn(&ViewHarness) -> bool) {
     let started = Instant::now();
     while !what(harness.state()) {
         assert!(started.elapsed() < Duration::from_secs(20), "it did not come: {:?}", harness.state().status);
@@ -269,7 +269,7 @@ fn rows_are_understood_as_people_type_them() {
 }
 
 /// The first cells of the rows that are shown, once all are there.
-fn numbers(bench: &Bench, rows: u64) -> Vec<String> {
+fn numbers(bench: &ViewHarness, rows: u64) -> Vec<String> {
     (0..rows).map(|row| bench.view.main.cell(row, 0).text.into_owned()).collect()
 }
 
@@ -283,23 +283,24 @@ fn filters_and_sorting_show_rows_by_their_own_numbers() {
     harness.get_by_label("Filter expression (SQL WHERE)").type_text("n >= 100 and word LIKE '%7'");
     harness.step();
     harness.key_press(Key::Enter);
-    let exact =
-        |rows: u64| move |b: &Bench| b.view.sieve.rows().is_some_and(|r| r.rows() == Rows::Exact(rows));
+    let exact = |rows: u64| {
+        move |b: &ViewHarness| b.view.row_filter.rows().is_some_and(|r| r.rows() == Rows::Exact(rows))
+    };
     // Every 70th n is null where it ends in 7: it leaves the filter.
     let expected: Vec<u64> = (100..5000).filter(|n| n % 10 == 7 && n % 7 != 3).collect();
     until(&mut harness, exact(expected.len() as u64));
     until(&mut harness, |b| b.view.main.cell(0, 0).text == "107" && b.view.main.label(0) == "107");
     assert!(harness.state().view.export().is_some_and(|(words, _)| words.contains("filtered")));
-    harness.state_mut().view.sieve.sort_by("n", false);
-    harness.state_mut().view.sieve.sort_by("n", false);
+    harness.state_mut().view.row_filter.sort_by("n", false);
+    harness.state_mut().view.row_filter.sort_by("n", false);
     until(&mut harness, |b| b.view.main.cell(0, 0).text == "4997" && b.view.main.label(0) == "4,997");
-    assert!(harness.state().view.sieve.mark("n").is_some_and(|mark| mark.descending));
+    assert!(harness.state().view.row_filter.mark("n").is_some_and(|mark| mark.descending));
     let clauses = "WHERE n >= 100 and word LIKE '%7'\nORDER BY \"n\" DESC NULLS LAST";
     assert_eq!(harness.state().view.clauses().as_deref(), Some(clauses));
     // What a session keeps comes back, and where one was in it.
     assert!(request(&mut harness, &Request::GoTo("300, word".to_owned())));
     until(&mut harness, |b| b.view.main.grid.cursor() == Some(CellAt { row: 300, column: 1 }));
-    let kept = harness.state().view.keep();
+    let kept = harness.state().view.save();
     let top = harness.state().view.main.grid.row_position();
     let mut again = bench(Made::new(Rows::Exact(5000)));
     again.state_mut().view.restore(&kept);
@@ -308,14 +309,14 @@ fn filters_and_sorting_show_rows_by_their_own_numbers() {
     assert_eq!((grid.cursor(), grid.row_position()), (Some(CellAt { row: 300, column: 1 }), top));
     assert!(top.row > 200);
     harness.get_by_label("Clear").click();
-    until(&mut harness, |b| b.view.sieve.rows().is_none() && b.view.main.numbers.is_none());
+    until(&mut harness, |b| b.view.row_filter.rows().is_none() && b.view.main.numbers.is_none());
 }
 
 #[test]
 fn a_mistake_in_a_filter_is_said_and_the_rows_stay() {
     let mut harness = bench(Made::new(Rows::Exact(5000)));
     until(&mut harness, |b| b.view.main.cell(0, 0).kind == CellKind::Number);
-    harness.state_mut().view.sieve.toggle();
+    harness.state_mut().view.row_filter.toggle();
     harness.step();
     harness.get_by_label("Filter expression (SQL WHERE)").type_text("wrod = 'w1'");
     harness.step();
@@ -362,8 +363,9 @@ fn each_cell_that_shows_a_text_is_a_match() {
     harness.step();
     harness.step();
     harness.get_by_label("Find in all cells").type_text("x1");
-    let at =
-        |row: u64, column: usize| move |b: &Bench| b.view.main.grid.cursor() == Some(CellAt { row, column });
+    let at = |row: u64, column: usize| {
+        move |b: &ViewHarness| b.view.main.grid.cursor() == Some(CellAt { row, column })
+    };
     until(&mut harness, at(0, 0));
     until_label(&mut harness, "1 of 4 matches in 2 rows");
     for (row, column, place) in [(0, 1, 2), (0, 2, 3), (1, 2, 4), (0, 0, 1)] {
@@ -386,7 +388,7 @@ fn the_page_that_was_looked_at_comes_back() {
     until(&mut harness, |b| b.view.main.cell(0, 0).kind == CellKind::Number);
     harness.get_by_label("Summary").click();
     until(&mut harness, |b| b.view.mode == Mode::Summary);
-    let kept = harness.state().view.keep();
+    let kept = harness.state().view.save();
     let mut again = bench(Made::new(Rows::Exact(5000)));
     again.state_mut().view.restore(&kept);
     until_label(&mut again, "From all 5,000 rows");
@@ -407,7 +409,7 @@ fn the_summary_page_tells_of_every_column() {
 }
 
 /// Frames until a widget of this name is there.
-fn until_label(harness: &mut Harness<'static, Bench>, label: &str) {
+fn until_label(harness: &mut Harness<'static, ViewHarness>, label: &str) {
     let started = Instant::now();
     while harness.query_by_label(label).is_none() {
         assert!(started.elapsed() < Duration::from_secs(20), "there is no {label:?}");
@@ -417,8 +419,8 @@ fn until_label(harness: &mut Harness<'static, Bench>, label: &str) {
 }
 
 /// The cells of the pivot on screen, once it has a column of this name.
-fn grouped(harness: &mut Harness<'static, Bench>, column: &str, rows: u64) -> Vec<Vec<String>> {
-    let there = |b: &Bench| {
+fn grouped(harness: &mut Harness<'static, ViewHarness>, column: &str, rows: u64) -> Vec<Vec<String>> {
+    let there = |b: &ViewHarness| {
         let sheet = b.view.pivot.sheet()?;
         let column = sheet.names.iter().position(|name| name == column)?;
         (sheet.table.rows() == Rows::Exact(rows) && !sheet.cell(rows - 1, column).text.is_empty())
@@ -469,10 +471,10 @@ fn columns_are_put_into_wells_by_click_and_by_drag() {
     let (words, _) = harness.state().view.export().unwrap();
     assert_eq!(words, "the pivot: 15 rows");
     // What a session keeps comes back, and a filter counts.
-    let kept = harness.state().view.keep();
+    let kept = harness.state().view.save();
     let mut again = bench(Made::new(Rows::Exact(700)));
     again.state_mut().view.restore(&kept);
-    again.state_mut().view.sieve.add(gander::query::Condition::new("n", gander::query::Test::NotNull));
+    again.state_mut().view.row_filter.add(gander::query::Condition::new("n", gander::query::Test::NotNull));
     let cells = grouped(&mut again, "n (bins of 50)", 14);
     assert_eq!(cells[13][0], "650");
     again.get_by_label("Remove Rows: n bins").click();

@@ -14,7 +14,7 @@ use gander::data::content::{Array, Content};
 use gander::data::dtype::DType;
 
 use crate::gui::views::Request;
-use crate::gui::views::bench::{Bench, bench, settle};
+use crate::gui::views::harness::{ViewHarness, bench, settle};
 
 /// The smallest limit that a driver has, and what egui takes for granted where nobody says: 2,048.
 const SIDES: [(u64, u64); 2] = [(20_000, 30), (30, 20_000)];
@@ -32,7 +32,7 @@ fn array(shape: &[u64]) -> Arc<dyn Array> {
 }
 
 /// Shows it in each mode that it has.
-fn walk(harness: &mut Harness<'_, Bench>, modes: &[&str]) {
+fn walk(harness: &mut Harness<'_, ViewHarness>, modes: &[&str]) {
     settle(harness);
     for mode in modes {
         harness.get_by_label(mode).click();

@@ -13,21 +13,21 @@ use gander::engines::delimited::PlainText;
 use gander::formats::open_source;
 
 use super::*;
-use crate::gui::views::bench;
+use crate::gui::views::harness;
 
-type Bench = bench::Bench<TextView>;
+type ViewHarness = harness::ViewHarness<TextView>;
 
-fn show(text: String) -> Harness<'static, Bench> {
+fn show(text: String) -> Harness<'static, ViewHarness> {
     let text = Arc::new(PlainText::new(Source::memory("t", text), encoding_rs::UTF_8));
-    let target = bench::target("t", Content::Text(text.clone()));
-    let bench = Bench::new(Box::new(TextView::new("t", text)), target);
+    let target = harness::target("t", Content::Text(text.clone()));
+    let bench = ViewHarness::new(Box::new(TextView::new("t", text)), target);
     let builder = Harness::builder().with_size(vec2(900.0, 600.0)).with_step_dt(1.0 / 60.0);
     let builder = builder.with_context_setup(crate::gui::theme::apply).allow_missing_glyphs();
-    builder.build_ui_state(Bench::frame, bench)
+    builder.build_ui_state(ViewHarness::frame, bench)
 }
 
 /// Frames until it is so.
-fn until(harness: &mut Harness<'static, Bench>, what: impl Fn(&Bench) -> bool) {
+fn until(harness: &mut Harness<'static, ViewHarness>, what: impl Fn(&ViewHarness) -> bool) {
     let started = Instant::now();
     while !what(harness.state()) {
         assert!(started.elapsed() < Duration::from_secs(20), "it did not come: {:?}", harness.state().status);
@@ -42,7 +42,7 @@ fn stretch(line: u64, character: usize) -> (Place, Place) {
 }
 
 /// Goes to a stretch as to something that was found; where it stands on the screen then, of how much.
-fn go_to(harness: &mut Harness<'static, Bench>, found: (Place, Place)) {
+fn go_to(harness: &mut Harness<'static, ViewHarness>, found: (Place, Place)) {
     harness.state_mut().view.go_to = Some(found);
     harness.step();
     until(harness, |b| b.view.reveal.is_none());
@@ -124,10 +124,10 @@ fn the_encoding_can_be_said() {
     let node = document.root.clone();
     let Some(Content::Text(text)) = node.content.clone() else { panic!("it is a text") };
     let target = Target { file: 3, document, path: String::new(), node };
-    let bench = bench::Bench::<dyn View>::new(make(&target, &text), target);
+    let bench = harness::ViewHarness::<dyn View>::new(make(&target, &text), target);
     let builder = Harness::builder().with_size(vec2(900.0, 600.0)).with_step_dt(1.0 / 60.0);
     let builder = builder.with_context_setup(crate::gui::theme::apply);
-    let mut harness = builder.build_ui_state(bench::Bench::frame, bench);
+    let mut harness = builder.build_ui_state(harness::ViewHarness::frame, bench);
     harness.step();
     harness.get_by_label("The encoding of the text: windows-1252").click();
     harness.step();

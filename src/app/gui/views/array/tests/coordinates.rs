@@ -3,7 +3,7 @@
 use egui_kittest::kittest::Queryable as _;
 
 use super::super::super::Request;
-use super::super::super::bench::{bench, picture, settle};
+use super::super::super::harness::{bench, picture, settle};
 use super::made::{Described, classes, temperature};
 use super::{cell, fixture, plain, show};
 use gander::data::content::array::Axis;
@@ -35,8 +35,8 @@ fn sliders_and_values_say_what_they_stand_for() {
 }
 
 /// Rows and columns of the array view, and where its axes stand.
-fn plane(harness: &egui_kittest::Harness<'_, super::Bench>) -> (u64, u64, String) {
-    let mapping = &harness.state().view.keep()["mapping"];
+fn plane(harness: &egui_kittest::Harness<'_, super::ViewHarness>) -> (u64, u64, String) {
+    let mapping = &harness.state().view.save()["mapping"];
     let axis = |name: &str| mapping[name].as_u64().unwrap();
     (axis("rows"), axis("columns"), mapping["at"].to_string())
 }
@@ -68,8 +68,8 @@ fn elements_are_as_large_as_their_axes_say() {
     let facts = ArrayFacts { axes: vec![axis("z", 5.0), axis("x", 1.0)], ..ArrayFacts::default() };
     let array = plain(DType::U8, &[12, 60], (0..720).map(|n| n as u8).collect());
     let mut harness = show(Arc::new(Described { array, facts }));
-    let shape = |harness: &egui_kittest::Harness<'_, super::Bench>| {
-        let zoom = harness.state().view.keep()["heat"]["camera"]["zoom"].clone();
+    let shape = |harness: &egui_kittest::Harness<'_, super::ViewHarness>| {
+        let zoom = harness.state().view.save()["heat"]["camera"]["zoom"].clone();
         zoom[1].as_f64().unwrap() / zoom[0].as_f64().unwrap()
     };
     assert!((shape(&harness) - 5.0).abs() < 1e-9);
@@ -131,7 +131,7 @@ fn scale_offset_and_missing_values_have_a_switch() {
     assert!(harness.state_mut().ask(&Request::Element(vec![17, 3, 5])));
     settle(&mut harness);
     let under = |harness: &egui_kittest::Harness<'_, _>| -> String {
-        let bench: &super::Bench = harness.state();
+        let bench: &super::ViewHarness = harness.state();
         bench.status.under.clone()
     };
     assert!(under(&harness).starts_with("t[17, 3, 5] = NaN"), "{}", under(&harness));
@@ -144,7 +144,7 @@ fn scale_offset_and_missing_values_have_a_switch() {
     settle(&mut harness);
     assert!(under(&harness).starts_with("t[17, 3, 5] = -32768"), "{}", under(&harness));
     // The session knows it.
-    let kept = harness.state().view.keep();
+    let kept = harness.state().view.save();
     assert_eq!(kept["field"]["stored"], true);
 }
 

@@ -10,11 +10,11 @@ use gander::data::content::{Array, Content};
 use gander::data::dtype::DType;
 
 use super::super::super::Request;
-use super::super::super::bench::{Bench, bench, picture, settle};
+use super::super::super::harness::{ViewHarness, bench, picture, settle};
 use super::made::Vast;
 use super::{cell, plain, show};
 
-fn wait(harness: &mut Harness<'_, Bench>, label: &str) -> Duration {
+fn wait(harness: &mut Harness<'_, ViewHarness>, label: &str) -> Duration {
     let started = Instant::now();
     while harness.query_by_label_contains(label).is_none() {
         assert!(started.elapsed() < Duration::from_secs(20), "{label:?} does not come");

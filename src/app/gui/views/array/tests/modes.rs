@@ -8,12 +8,12 @@ use egui_kittest::kittest::Queryable as _;
 use gander::data::content::{Array, Content};
 use gander::data::dtype::{DType, Field, Record};
 
-use super::super::super::bench::{Bench, bench, click, picture, settle};
+use super::super::super::harness::{ViewHarness, bench, click, picture, settle};
 use super::super::super::{Action, Request};
 use super::made::{Torn, Words};
 use super::{cell, plain, show};
 
-fn under(harness: &Harness<'_, Bench>) -> String {
+fn under(harness: &Harness<'_, ViewHarness>) -> String {
     harness.state().status.under.clone()
 }
 
@@ -46,11 +46,11 @@ fn a_field_of_records_is_seen_in_every_mode() {
     assert!(harness.state_mut().ask(&Request::Element(vec![9])));
     settle(&mut harness);
     assert!(under(&harness).starts_with("a[9] = 4.5"), "{}", under(&harness));
-    let kept = harness.state().view.keep();
+    let kept = harness.state().view.save();
     let mut again = bench("a", Content::Array(records()));
     again.state_mut().view.restore(&kept);
     settle(&mut again);
-    assert_eq!(again.state().view.keep(), kept);
+    assert_eq!(again.state().view.save(), kept);
     let (words, _) = again.state().view.export().unwrap();
     assert!(words.starts_with("the field p.x of"), "{words}");
 }
@@ -211,13 +211,13 @@ fn the_plane_that_has_the_keys_is_zoomed_and_the_session_knows_it() {
     settle(&mut harness);
     assert!(harness.state_mut().run(super::super::ZOOM_IN.words));
     settle(&mut harness);
-    let kept = harness.state().view.keep();
+    let kept = harness.state().view.save();
     let fits = |n: usize| kept["volume"]["planes"][n]["camera"]["fit"].as_bool();
     assert_eq!([fits(0), fits(1), fits(2)], [Some(true), Some(true), Some(false)]);
     let mut again = bench("a", Content::Array(cube()));
     again.state_mut().view.restore(&kept);
     settle(&mut again);
-    let restored = again.state().view.keep();
+    let restored = again.state().view.save();
     assert_eq!((&restored["volume"], &restored["mapping"]), (&kept["volume"], &kept["mapping"]));
     assert!(again.state_mut().run(super::super::ZOOM_FIT.words));
 }
@@ -253,14 +253,14 @@ fn a_drag_over_the_histogram_sets_the_colours() {
     settle(&mut harness);
     harness.get_by_label_contains("Colours cover");
     picture(&mut harness, "histogram");
-    let kept = harness.state().view.keep();
+    let kept = harness.state().view.save();
     assert!(kept["choice"]["range"]["hand"].is_array(), "{kept}");
 }
 
 #[test]
 fn keys_do_what_the_mouse_does() {
     let mut harness = show(cube());
-    let slice = |harness: &Harness<'_, Bench>| harness.state().view.export().unwrap().0;
+    let slice = |harness: &Harness<'_, ViewHarness>| harness.state().view.export().unwrap().0;
     harness.key_press(Key::CloseBracket);
     settle(&mut harness);
     harness.key_press(Key::PageDown);

@@ -11,7 +11,7 @@ use gander::data::content::{Array, Content};
 use gander::data::dtype::DType;
 
 use super::super::super::Request;
-use super::super::super::bench::{Bench, Slow, bench, frame_times, settle};
+use super::super::super::harness::{Slow, ViewHarness, bench, frame_times, settle};
 use super::{cell, plain};
 
 /// Forty slices of 20 × 30 that take a while to read; counts of reads that began and that ended.
@@ -23,7 +23,7 @@ fn stack(delay: Duration) -> (Arc<dyn Array>, Arc<AtomicUsize>, Arc<AtomicUsize>
     (Arc::new(slow), reads, done)
 }
 
-fn standing(harness: &Harness<'_, Bench>) -> String {
+fn standing(harness: &Harness<'_, ViewHarness>) -> String {
     harness.state().view.export().unwrap().0
 }
 
@@ -53,7 +53,7 @@ fn the_next_slices_are_there_before_they_are_asked_for() {
     let (array, reads, _) = stack(Duration::from_millis(20));
     let mut harness = bench("a", Content::Array(array));
     settle(&mut harness);
-    let step = |harness: &mut Harness<'_, Bench>| {
+    let step = |harness: &mut Harness<'_, ViewHarness>| {
         harness.key_press(Key::CloseBracket);
         settle(harness);
         reads.load(Ordering::Relaxed)
@@ -135,7 +135,7 @@ fn a_playing_slider_keeps_its_pace_and_stops() {
     harness.get_by_label("30/s").click();
     (0..3).for_each(|_| harness.step());
     // Frames are a sixtieth of a second long: thirty slices take about sixty of them.
-    let place = |harness: &Harness<'_, Bench>| {
+    let place = |harness: &Harness<'_, ViewHarness>| {
         let words = standing(harness);
         words.trim_start_matches("the slice [").split(',').next().unwrap().parse::<i64>().unwrap()
     };

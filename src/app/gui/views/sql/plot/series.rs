@@ -24,7 +24,7 @@ const COLOURS: usize = 12;
 
 /// Which columns.
 #[derive(Clone, Debug, PartialEq, Hash)]
-pub(super) struct Wish {
+pub(super) struct PlotSpec {
     /// None for the number of the row.
     pub(super) x: Option<usize>,
     pub(super) y: usize,
@@ -43,7 +43,7 @@ pub(super) struct Group {
 
 /// What is plotted.
 pub(super) struct Series {
-    pub(super) wish: Wish,
+    pub(super) wish: PlotSpec,
     pub(super) groups: Vec<Group>,
     pub(super) x: Scale,
     pub(super) y: Scale,
@@ -71,7 +71,7 @@ impl Series {
 }
 
 /// Reads the points of `rows` rows.
-pub(super) fn read(task: &Task, table: &dyn Table, wish: &Wish, rows: u64) -> Result<Series> {
+pub(super) fn read(task: &Task, table: &dyn Table, wish: &PlotSpec, rows: u64) -> Result<Series> {
     let columns: Vec<usize> = [Some(wish.y), wish.x, wish.by].into_iter().flatten().collect();
     let fields = table.schema().fields();
     let kind = |column: usize| -> Result<DataType> {
@@ -174,7 +174,7 @@ impl Taken {
         }
     }
 
-    fn done(mut self, wish: &Wish, x: Scale, y: Scale) -> Series {
+    fn done(mut self, wish: &PlotSpec, x: Scale, y: Scale) -> Series {
         if self.known.len() > 1 {
             self.groups.sort_by(|a, b| a.name.cmp(&b.name));
         }
@@ -209,7 +209,7 @@ fn least_gap(groups: &[Group]) -> f64 {
 }
 
 /// How many values lie in each of some steps.
-fn counted(wish: &Wish, taken: &Taken, scale: Scale) -> Series {
+fn counted(wish: &PlotSpec, taken: &Taken, scale: Scale) -> Series {
     let values = || taken.groups.iter().flat_map(|group| group.points.iter().map(|p| p[1]));
     let low = values().fold(f64::INFINITY, f64::min);
     let high = values().fold(f64::NEG_INFINITY, f64::max);
@@ -267,7 +267,7 @@ mod tests {
     }
 
     fn plotted(x: Option<usize>, y: usize, by: Option<usize>, histogram: bool) -> Series {
-        read(&Task::new(), &table(), &Wish { x, y, by, histogram }, 4).unwrap()
+        read(&Task::new(), &table(), &PlotSpec { x, y, by, histogram }, 4).unwrap()
     }
 
     #[test]

@@ -34,7 +34,7 @@ fn cell(value: ArrayRef) -> Arc<dyn Table> {
 }
 
 /// The cell inspector on the only cell of a table.
-fn inspected(table: Arc<dyn Table>) -> Harness<'static, Bench> {
+fn inspected(table: Arc<dyn Table>) -> Harness<'static, ViewHarness> {
     let mut harness = bench_table(table);
     until(&mut harness, |b| !matches!(b.view.main.cell(0, 0).kind, CellKind::Pending));
     assert!(request(&mut harness, &Request::GoTo("0, value".to_owned())));
@@ -44,7 +44,7 @@ fn inspected(table: Arc<dyn Table>) -> Harness<'static, Bench> {
 }
 
 /// Frames until a label that has these words is there.
-fn seen(harness: &mut Harness<'static, Bench>, words: &str) {
+fn seen(harness: &mut Harness<'static, ViewHarness>, words: &str) {
     let started = Instant::now();
     while harness.query_all_by_label_contains(words).next().is_none() {
         assert!(started.elapsed() < Duration::from_secs(60), "{words:?} does not come");
@@ -54,7 +54,7 @@ fn seen(harness: &mut Harness<'static, Bench>, words: &str) {
 }
 
 /// Turns the wheel over a label as far as it goes.
-fn scroll_to_end(harness: &mut Harness<'static, Bench>, over: &str) {
+fn scroll_to_end(harness: &mut Harness<'static, ViewHarness>, over: &str) {
     let at = harness.query_all_by_label_contains(over).next().expect(over).rect().center();
     harness.hover_at(at);
     harness.event(egui::Event::MouseWheel {
@@ -68,7 +68,7 @@ fn scroll_to_end(harness: &mut Harness<'static, Bench>, over: &str) {
 }
 
 /// Prints how long the frames since the last time took.
-fn measured(harness: &mut Harness<'static, Bench>, what: &str) {
+fn measured(harness: &mut Harness<'static, ViewHarness>, what: &str) {
     let frames = std::mem::take(&mut harness.state_mut().frames);
     let longest = frames.iter().max().copied().unwrap_or_default();
     println!("{what}: {} frames, longest {longest:.1?}", frames.len());

@@ -6,7 +6,7 @@ use gander::data::format::Options;
 use super::*;
 
 /// The view of the table of four versions, of 6, 10, 8 and 3 rows.
-fn delta() -> Harness<'static, Bench> {
+fn delta() -> Harness<'static, ViewHarness> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/delta/versions");
     let document = gander::open(&Task::new(), path.as_ref(), &Options::default()).unwrap();
     let root = document.root.clone();
@@ -17,7 +17,7 @@ fn delta() -> Harness<'static, Bench> {
     bench_of(view, target)
 }
 
-fn rows(bench: &Bench) -> Option<u64> {
+fn rows(bench: &ViewHarness) -> Option<u64> {
     bench.view.main.table.rows().exact()
 }
 
@@ -68,8 +68,8 @@ fn a_filter_holds_for_every_version() {
     let mut harness = delta();
     until(&mut harness, |b| b.view.main.cell(0, 0).kind == CellKind::Number);
     let at_least = gander::query::Test::Between { low: Some("5".to_owned()), high: None, closed: true };
-    harness.state_mut().view.sieve.add(gander::query::Condition::new("id", at_least));
-    until(&mut harness, |b| rows(b) == Some(3) && b.view.sieve.rows().is_some());
+    harness.state_mut().view.row_filter.add(gander::query::Condition::new("id", at_least));
+    until(&mut harness, |b| rows(b) == Some(3) && b.view.row_filter.rows().is_some());
     harness.state_mut().view.step_version(-3);
     until(&mut harness, |b| rows(b) == Some(1));
     harness.state_mut().view.step_version(1);

@@ -9,7 +9,7 @@ use egui::{ColorImage, Context, ScreenshotCallback, ViewportCommand};
 use gander::jobs::Jobs;
 
 /// A picture that was asked for.
-pub(super) struct Shot {
+pub(super) struct Screenshot {
     file: PathBuf,
     started: Instant,
     /// Since when no job runs.
@@ -23,9 +23,9 @@ const QUIET: Duration = Duration::from_millis(350);
 /// A window that never comes to rest is pictured anyway.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-impl Shot {
+impl Screenshot {
     pub(super) fn new(file: PathBuf) -> Self {
-        Shot { file, started: Instant::now(), quiet: None, asked: false, done: Arc::default() }
+        Screenshot { file, started: Instant::now(), quiet: None, asked: false, done: Arc::default() }
     }
 
     /// Looks whether it is time, at the end of each frame.

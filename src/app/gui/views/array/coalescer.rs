@@ -8,21 +8,21 @@ const HOLD: f64 = 0.4;
 /// After so long without an answer it is clear that what is shown is old, in seconds.
 const PATIENCE: f64 = 0.25;
 
-/// See the module.
-pub(super) struct Pursuit<K> {
+/// Lets a request end before the next one begins, so that a slider that moves shows pictures on the way.
+pub(super) struct Coalescer<K> {
     /// What is being made, and since when, in the time of the frames.
     asked: Option<(K, f64)>,
     /// Since when what is shown is not what was asked for.
     waiting: Option<f64>,
 }
 
-impl<K> Default for Pursuit<K> {
+impl<K> Default for Coalescer<K> {
     fn default() -> Self {
-        Pursuit { asked: None, waiting: None }
+        Coalescer { asked: None, waiting: None }
     }
 }
 
-impl<K: Clone + PartialEq> Pursuit<K> {
+impl<K: Clone + PartialEq> Coalescer<K> {
     /// What to ask for now: what is `wanted`, or what was before it while that comes and differs only in where
     /// a slider stands. `there` says whether a request was answered.
     pub(super) fn next(

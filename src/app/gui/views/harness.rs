@@ -20,7 +20,7 @@ use super::{Action, Mappings, Request, Status, Target, View, ViewCx, Workspace};
 use crate::gui::{commands, theme};
 
 /// A view, the node that it is about and what it said.
-pub(super) struct Bench<V: View + ?Sized = dyn View> {
+pub(super) struct ViewHarness<V: View + ?Sized = dyn View> {
     pub(super) view: Box<V>,
     pub(super) target: Option<Target>,
     pub(super) jobs: Jobs,
@@ -52,39 +52,39 @@ pub(super) fn target(name: &str, content: Content) -> Target {
 }
 
 /// A harness around the view of this content.
-pub(super) fn bench(name: &str, content: Content) -> Harness<'static, Bench> {
+pub(super) fn bench(name: &str, content: Content) -> Harness<'static, ViewHarness> {
     bench_with(name, content, Mappings::default())
 }
 
 /// A harness around the view of a node without content.
-pub(super) fn bench_of(node: Arc<Node>) -> Harness<'static, Bench> {
+pub(super) fn bench_of(node: Arc<Node>) -> Harness<'static, ViewHarness> {
     let target = Target { node, ..target("a", Content::Bytes(Source::memory("a", vec![0]))) };
-    let bench = Bench::new(super::node_view(&target), target);
+    let bench = ViewHarness::new(super::node_view(&target), target);
     Harness::builder()
         .with_size(SIZE)
         .with_step_dt(1.0 / 60.0)
         .with_context_setup(theme::apply)
         .allow_missing_glyphs()
-        .build_ui_state(Bench::frame, bench)
+        .build_ui_state(ViewHarness::frame, bench)
 }
 
 /// The same, where arrays were looked at before.
-pub(super) fn bench_with(name: &str, content: Content, mappings: Mappings) -> Harness<'static, Bench> {
+pub(super) fn bench_with(name: &str, content: Content, mappings: Mappings) -> Harness<'static, ViewHarness> {
     let target = target(name, content);
     let workspace = Workspace { mappings, ..Workspace::default() };
-    let bench = Bench { workspace, ..Bench::new(super::node_view(&target), target) };
+    let bench = ViewHarness { workspace, ..ViewHarness::new(super::node_view(&target), target) };
     Harness::builder()
         .with_size(SIZE)
         .with_step_dt(1.0 / 60.0)
         .with_context_setup(theme::apply)
         .allow_missing_glyphs()
-        .build_ui_state(Bench::frame, bench)
+        .build_ui_state(ViewHarness::frame, bench)
 }
 
-impl<V: View + ?Sized> Bench<V> {
+impl<V: View + ?Sized> ViewHarness<V> {
     /// A view that is looked at for the first time.
     pub(super) fn new(view: Box<V>, target: impl Into<Option<Target>>) -> Self {
-        Bench {
+        ViewHarness {
             view,
             target: target.into(),
             jobs: Jobs::new(|| {}),
@@ -140,7 +140,7 @@ impl<V: View + ?Sized> Bench<V> {
 }
 
 /// Frames until the jobs are done and what they brought is drawn.
-pub(super) fn settle(harness: &mut Harness<'_, Bench>) {
+pub(super) fn settle(harness: &mut Harness<'_, ViewHarness>) {
     let started = Instant::now();
     let mut calm = 0;
     while calm < 4 {
@@ -152,7 +152,7 @@ pub(super) fn settle(harness: &mut Harness<'_, Bench>) {
 }
 
 /// Turns the wheel over a place.
-pub(super) fn wheel(harness: &mut Harness<'_, Bench>, at: Pos2, by: f32) {
+pub(super) fn wheel(harness: &mut Harness<'_, ViewHarness>, at: Pos2, by: f32) {
     harness.hover_at(at);
     harness.event(Event::MouseWheel {
         unit: MouseWheelUnit::Point,
@@ -165,7 +165,7 @@ pub(super) fn wheel(harness: &mut Harness<'_, Bench>, at: Pos2, by: f32) {
 }
 
 /// Presses and releases the button.
-pub(super) fn click(harness: &mut Harness<'_, Bench>, at: Pos2) {
+pub(super) fn click(harness: &mut Harness<'_, ViewHarness>, at: Pos2) {
     harness.hover_at(at);
     for pressed in [true, false] {
         let (button, modifiers) = (PointerButton::Primary, Modifiers::NONE);
@@ -175,7 +175,7 @@ pub(super) fn click(harness: &mut Harness<'_, Bench>, at: Pos2) {
 }
 
 /// Writes what is seen to a picture, dark and light, into the folder that `GANDER_PICTURES` names.
-pub(super) fn picture(harness: &mut Harness<'_, Bench>, name: &str) {
+pub(super) fn picture(harness: &mut Harness<'_, ViewHarness>, name: &str) {
     let Some(folder) = std::env::var_os("GANDER_PICTURES") else { return };
     for (theme, word) in [(egui::Theme::Light, "light"), (egui::Theme::Dark, "dark")] {
         harness.ctx.set_theme(theme);

@@ -5,7 +5,7 @@ mod draft;
 mod list;
 mod numbers;
 mod picked;
-mod written;
+mod sql_text;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -26,8 +26,8 @@ use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
 use draft::Draft;
 pub(super) use numbers::Numbers;
-pub(super) use written::About;
-use written::{CONTEXT, Sql};
+pub(super) use sql_text::About;
+use sql_text::{CONTEXT, Sql};
 
 /// The one engine of filters, sorting and groups: what they take of the memory is bounded together.
 pub(crate) fn engine() -> Arc<Engine> {
@@ -47,14 +47,14 @@ const WIDE: f32 = 560.0;
 
 /// What is asked of the table.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Wish {
+struct RowQuery {
     filter: Filter,
     sort: Vec<Sort>,
     /// Asked once more, because guessed types turned out wrong, or because it was stopped.
     again: u32,
 }
 
-impl Wish {
+impl RowQuery {
     fn is_empty(&self) -> bool {
         self.filter.is_empty() && self.sort.is_empty()
     }
@@ -63,7 +63,7 @@ impl Wish {
 /// What a session keeps.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct SieveState {
+pub(super) struct RowFilterState {
     filter: Filter,
     sort: Vec<Sort>,
 }
@@ -73,8 +73,8 @@ type Found = Result<Arc<Filtered>, SqlDiagnostic>;
 
 /// The filters and sort keys of a view.
 #[derive(Default)]
-pub(super) struct Sieve {
-    wish: Wish,
+pub(super) struct RowFilter {
+    wish: RowQuery,
     /// Whether the bar is open although nothing is asked.
     open: bool,
     /// The expression as it is typed.
@@ -82,8 +82,8 @@ pub(super) struct Sieve {
     focus_typed: bool,
     draft: Draft,
     sql: Sql,
-    slot: Slot<Wish, Found>,
-    shown: Option<(Wish, Arc<Filtered>)>,
+    slot: Slot<RowQuery, Found>,
+    shown: Option<(RowQuery, Arc<Filtered>)>,
     /// Shows the query among the jobs until it ends.
     watch: Slot<(), ()>,
     mistake: Option<SqlDiagnostic>,
@@ -98,7 +98,7 @@ pub(super) enum Change {
     Rows(Arc<Filtered>),
 }
 
-impl Sieve {
+impl RowFilter {
     /// Whether rows are left out or moved, or soon will be.
     pub(super) fn is_on(&self) -> bool {
         !self.wish.is_empty()
@@ -126,7 +126,7 @@ impl Sieve {
     }
 
     fn clear(&mut self) {
-        self.wish = Wish { again: self.wish.again + 1, ..Wish::default() };
+        self.wish = RowQuery { again: self.wish.again + 1, ..RowQuery::default() };
         self.typed.clear();
         (self.mistake, self.sql.mistake) = (None, None);
         self.error = None;
@@ -243,12 +243,12 @@ impl Sieve {
     }
 
     /// What a session keeps.
-    pub(super) fn state(&self) -> SieveState {
-        SieveState { filter: self.wish.filter.clone(), sort: self.wish.sort.clone() }
+    pub(super) fn state(&self) -> RowFilterState {
+        RowFilterState { filter: self.wish.filter.clone(), sort: self.wish.sort.clone() }
     }
 
     /// Takes what a session kept.
-    pub(super) fn restore(&mut self, state: SieveState) {
+    pub(super) fn restore(&mut self, state: RowFilterState) {
         (self.wish.filter, self.wish.sort) = (state.filter, state.sort);
         self.typed.clone_from(&self.wish.filter.expression);
     }
@@ -266,7 +266,7 @@ impl Sieve {
         }
         let theme = Theme::of(ui);
         let wrong = self.wrong().is_some() || self.problem().is_some();
-        let context = self.wrong().and_then(written::context);
+        let context = self.wrong().and_then(sql_text::context);
         let height = if wrong { 2.0 * size::BAR } else { size::BAR };
         let height = height + if context.is_some() { CONTEXT } else { 0.0 };
         let bar = Rect::from_min_size(area.min, vec2(area.width(), height.min(area.height())));
@@ -280,7 +280,7 @@ impl Sieve {
         self.progress(&mut right, line.width() >= WIDE, about);
         let room = Rect::from_min_max(line.min, pos2(right.min_rect().left() - space::S2, line.bottom()));
         let layout = egui::Layout::left_to_right(egui::Align::Center);
-        let mut child = ui.new_child(place(room, "sieve", layout));
+        let mut child = ui.new_child(place(room, "row_filter", layout));
         child.shrink_clip_rect(Rect::from_min_max(
             pos2(room.left(), bar.top()),
             pos2(room.right(), bar.bottom()),
@@ -448,7 +448,7 @@ impl Sieve {
         };
         let builder = UiBuilder::new()
             .max_rect(place)
-            .id_salt("sieve-wrong")
+            .id_salt("row_filter-wrong")
             .layout(egui::Layout::left_to_right(egui::Align::Center));
         let mut child = ui.new_child(builder);
         child.label(theme::icon(icon).color(color));

@@ -11,7 +11,7 @@ use gander::jobs::Jobs;
 use gander::query::pivot::typed;
 use gander::query::{Clauses, Filter, Sort, SqlDiagnostic, clauses, column_names};
 
-use super::{Sieve, engine};
+use super::{RowFilter, engine};
 use crate::gui::commands::Action;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, mono_font, size, space};
@@ -67,7 +67,7 @@ pub(super) struct Sql {
     pub(super) mistake: Option<SqlDiagnostic>,
 }
 
-impl Sieve {
+impl RowFilter {
     /// WHERE and ORDER BY of what is asked of a table.
     pub(in super::super) fn clauses(&self, table: &Arc<dyn Table>) -> String {
         clauses(&self.wish.filter, &self.wish.sort, &typed(&engine(), table))
@@ -95,13 +95,13 @@ impl Sieve {
         let inner = place.shrink2(vec2(space::S3, space::S2));
         let edge = inner.right() - BUTTONS;
         let left = Rect::from_min_max(inner.min, pos2(edge - space::S2, inner.bottom()));
-        let mut child = ui.new_child(UiBuilder::new().max_rect(left).id_salt("sieve-sql"));
+        let mut child = ui.new_child(UiBuilder::new().max_rect(left).id_salt("row_filter-sql"));
         child.shrink_clip_rect(place);
         let mut apply = self.text_ui(&mut child, &head);
         let right = Rect::from_min_max(pos2(edge, inner.top()), inner.max);
         let layout = Layout::top_down(Align::Max);
         let mut child =
-            ui.new_child(UiBuilder::new().max_rect(right).id_salt("sieve-sql-done").layout(layout));
+            ui.new_child(UiBuilder::new().max_rect(right).id_salt("row_filter-sql-done").layout(layout));
         apply |= theme::primary_button(&mut child, "Apply").on_hover_text("Ctrl+Enter").clicked();
         let row = vec2(right.width(), size::CONTROL);
         child.allocate_ui_with_layout(row, Layout::right_to_left(Align::Center), |ui| {
@@ -220,31 +220,31 @@ mod tests {
         let column: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
         let batch = RecordBatch::try_from_iter([("n", column)]).unwrap();
         let table: Arc<dyn Table> = Arc::new(MemoryTable::new(batch));
-        let mut sieve = Sieve::default();
-        sieve.add(Condition::new("n", Test::Equals("2".into())));
-        sieve.write(&table);
-        assert_eq!(sieve.sql.text, "WHERE \"n\" = 2");
-        sieve.sql.text += "\nORDER BY N DESC";
-        sieve.apply(&table);
+        let mut row_filter = RowFilter::default();
+        row_filter.add(Condition::new("n", Test::Equals("2".into())));
+        row_filter.write(&table);
+        assert_eq!(row_filter.sql.text, "WHERE \"n\" = 2");
+        row_filter.sql.text += "\nORDER BY N DESC";
+        row_filter.apply(&table);
         assert_eq!(
-            (sieve.filter().conditions.len(), sieve.wish.sort.clone()),
+            (row_filter.filter().conditions.len(), row_filter.wish.sort.clone()),
             (1, vec![Sort::by("n", Order::Descending)])
         );
-        sieve.write(&table);
-        assert_eq!(sieve.sql.text, "WHERE \"n\" = 2\nORDER BY \"n\" DESC NULLS LAST");
-        sieve.sql.text = "WHERE n > 1 OR n IS NULL".to_owned();
-        sieve.apply(&table);
-        let filter = sieve.filter();
+        row_filter.write(&table);
+        assert_eq!(row_filter.sql.text, "WHERE \"n\" = 2\nORDER BY \"n\" DESC NULLS LAST");
+        row_filter.sql.text = "WHERE n > 1 OR n IS NULL".to_owned();
+        row_filter.apply(&table);
+        let filter = row_filter.filter();
         assert_eq!((filter.conditions.len(), filter.expression.as_str()), (0, "n > 1 OR n IS NULL"));
-        assert!(sieve.wish.sort.is_empty());
-        sieve.write(&table);
-        sieve.sql.text = "n > 1".to_owned();
-        sieve.apply(&table);
-        sieve.sql.open = true;
+        assert!(row_filter.wish.sort.is_empty());
+        row_filter.write(&table);
+        row_filter.sql.text = "n > 1".to_owned();
+        row_filter.apply(&table);
+        row_filter.sql.open = true;
         assert_eq!(
-            sieve.wrong().and_then(|mistake| mistake.place.clone()).map(|place| place.column),
+            row_filter.wrong().and_then(|mistake| mistake.place.clone()).map(|place| place.column),
             Some(1)
         );
-        assert_eq!(context(sieve.wrong().unwrap()).as_deref(), Some("n > 1\n^"));
+        assert_eq!(context(row_filter.wrong().unwrap()).as_deref(), Some("n > 1\n^"));
     }
 }

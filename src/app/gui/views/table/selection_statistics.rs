@@ -13,9 +13,9 @@ const CELLS: u64 = 20_000_000;
 
 /// The sums of the newest selection.
 #[derive(Default)]
-pub(super) struct Sums(Slot<(Range<u64>, Arc<Vec<usize>>), SelectionStats>);
+pub(super) struct SelectionStatistics(Slot<(Range<u64>, Arc<Vec<usize>>), SelectionStats>);
 
-impl Sums {
+impl SelectionStatistics {
     /// Words for the selection, once they are there; never waits.
     pub(super) fn words(
         &self,

@@ -6,7 +6,7 @@ use egui::{ScrollArea, Ui};
 use gander::data::content::Table;
 use gander::jobs::{Jobs, Slot};
 
-use super::super::heads::frequent;
+use super::super::column_summaries::frequent;
 use crate::gui::theme::{self, Theme, space};
 
 /// A value; `None` is null.

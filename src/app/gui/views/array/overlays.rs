@@ -11,14 +11,14 @@ use gander::data::plane::color::{ColorScale, non_finite_color};
 use gander::data::plane::{Plane, ValueSummary};
 
 use crate::gui::theme::{self, Theme, mono, picture_color, space};
-use crate::gui::ui::canvas::Sight;
+use crate::gui::ui::canvas::Viewport;
 
 /// Room for the colour bar at the right of a heat map.
 pub(super) const BAR_ROOM: f32 = 108.0;
 const BAR_WIDTH: f32 = 18.0;
 
 /// The colour bar at the right of the picture: its ends, its middle, and what is not finite.
-pub(super) fn color_bar(ui: &Ui, sight: &Sight, outer: Rect, scale: &ColorScale, summary: &ValueSummary) {
+pub(super) fn color_bar(ui: &Ui, sight: &Viewport, outer: Rect, scale: &ColorScale, summary: &ValueSummary) {
     let picture = sight.picture();
     if outer.right() - sight.rect.right() < BAR_ROOM {
         return;
@@ -92,7 +92,7 @@ fn swatch_of(ui: &Ui, rect: Rect, kind: NonFinite) {
 }
 
 /// Marks the places of NaN and Inf, also where a cell is less than a pixel or the overview steps over it.
-pub(super) fn non_finite_places(ui: &Ui, sight: &Sight, summary: &ValueSummary) {
+pub(super) fn non_finite_places(ui: &Ui, sight: &Viewport, summary: &ValueSummary) {
     const LEAST: f32 = 4.0;
     let size = sight.element_size();
     if size.min_elem() >= 16.0 {
@@ -124,7 +124,7 @@ pub(super) fn non_finite_places(ui: &Ui, sight: &Sight, summary: &ValueSummary) 
 /// Writes the values into the cells where these are large enough.
 pub(super) fn numbers_in_cells(
     ui: &Ui,
-    sight: &Sight,
+    sight: &Viewport,
     plane: &Plane,
     scale: &ColorScale,
     part: ComplexPart,
@@ -168,7 +168,7 @@ pub(super) fn numbers_in_cells(
 }
 
 /// Writes the samples of each pixel into it, one below the other, where there is room.
-pub(super) fn samples_in_cells(ui: &Ui, sight: &Sight, plane: &Plane, window: (f64, f64)) {
+pub(super) fn samples_in_cells(ui: &Ui, sight: &Viewport, plane: &Plane, window: (f64, f64)) {
     const LINE: f32 = 13.0;
     let size = sight.element_size();
     let channels = plane.channels.max(1);
@@ -245,7 +245,7 @@ pub(super) fn level_bar(ui: &mut Ui, scale: &ColorScale, unit: &str) {
 }
 
 /// The unit of the values, above the colour bar.
-pub(super) fn unit_of_bar(ui: &Ui, sight: &Sight, outer: Rect, unit: &str) {
+pub(super) fn unit_of_bar(ui: &Ui, sight: &Viewport, outer: Rect, unit: &str) {
     if outer.right() - sight.rect.right() < BAR_ROOM {
         return;
     }
@@ -259,7 +259,7 @@ pub(super) fn unit_of_bar(ui: &Ui, sight: &Sight, outer: Rect, unit: &str) {
 }
 
 /// Lines through an element, across the whole picture; the element itself stays free.
-pub(super) fn cross_hair(ui: &Ui, sight: &Sight, column: u64, row: u64) {
+pub(super) fn cross_hair(ui: &Ui, sight: &Viewport, column: u64, row: u64) {
     let cell = sight.place([column as f64, row as f64, 1.0, 1.0]);
     let (gap, center) = (cell.expand(3.0), cell.center());
     let picture = sight.picture();
@@ -274,7 +274,7 @@ pub(super) fn cross_hair(ui: &Ui, sight: &Sight, column: u64, row: u64) {
 }
 
 /// Frames an element, so that it can be seen on any colour.
-pub(super) fn frame(ui: &Ui, sight: &Sight, column: u64, row: u64) {
+pub(super) fn frame(ui: &Ui, sight: &Viewport, column: u64, row: u64) {
     let cell = sight.place([column as f64, row as f64, 1.0, 1.0]);
     let mark = Rect::from_center_size(cell.center(), cell.size().max(vec2(7.0, 7.0)));
     let painter = ui.painter_at(sight.rect.expand(4.0));

@@ -2,9 +2,9 @@
 
 use gander::query::{Condition, Test};
 
-use super::Sieve;
+use super::RowFilter;
 
-impl Sieve {
+impl RowFilter {
     /// A value or a range that was clicked, in place of the one of the same column; with `more` besides it.
     pub(in super::super) fn pick(&mut self, condition: Condition, more: bool) {
         let (column, fields) = (condition.column.clone(), condition.fields.clone());
@@ -81,27 +81,33 @@ mod tests {
 
     #[test]
     fn another_value_replaces_the_first_or_goes_beside_it() {
-        let mut sieve = Sieve::default();
-        sieve.add(Condition::new("b", Test::Equals("x".into())));
-        let tests = |sieve: &Sieve| -> Vec<Test> {
-            sieve.filter().conditions.iter().filter(|c| c.column == "a").map(|c| c.test.clone()).collect()
+        let mut row_filter = RowFilter::default();
+        row_filter.add(Condition::new("b", Test::Equals("x".into())));
+        let tests = |row_filter: &RowFilter| -> Vec<Test> {
+            row_filter
+                .filter()
+                .conditions
+                .iter()
+                .filter(|c| c.column == "a")
+                .map(|c| c.test.clone())
+                .collect()
         };
         let equals = |value: &str| Test::Equals(value.into());
-        sieve.pick(Condition::new("a", equals("1")), false);
-        sieve.pick(Condition::new("a", equals("2")), false);
-        assert_eq!(tests(&sieve), [equals("2")]);
-        sieve.pick(Condition::new("a", equals("3")), true);
-        sieve.pick(Condition::new("a", equals("2")), true);
-        assert_eq!(tests(&sieve), [Test::In(vec![Some("2".into()), Some("3".into())])]);
-        sieve.pick(Condition::new("a", range("10", "20", false)), false);
-        sieve.pick(Condition::new("a", range("9", "10", false)), true);
-        assert_eq!(tests(&sieve), [range("9", "20", false)]);
-        sieve.pick(Condition::new("a", range("20", "30", true)), true);
-        assert_eq!(tests(&sieve), [range("9", "30", true)]);
+        row_filter.pick(Condition::new("a", equals("1")), false);
+        row_filter.pick(Condition::new("a", equals("2")), false);
+        assert_eq!(tests(&row_filter), [equals("2")]);
+        row_filter.pick(Condition::new("a", equals("3")), true);
+        row_filter.pick(Condition::new("a", equals("2")), true);
+        assert_eq!(tests(&row_filter), [Test::In(vec![Some("2".into()), Some("3".into())])]);
+        row_filter.pick(Condition::new("a", range("10", "20", false)), false);
+        row_filter.pick(Condition::new("a", range("9", "10", false)), true);
+        assert_eq!(tests(&row_filter), [range("9", "20", false)]);
+        row_filter.pick(Condition::new("a", range("20", "30", true)), true);
+        assert_eq!(tests(&row_filter), [range("9", "30", true)]);
         // What was asked otherwise stays.
-        sieve.add(Condition::new("a", Test::NotNull));
-        sieve.pick(Condition::new("a", equals("5")), false);
-        assert_eq!(tests(&sieve), [equals("5"), Test::NotNull]);
-        assert_eq!(sieve.filter().conditions[0].column, "b");
+        row_filter.add(Condition::new("a", Test::NotNull));
+        row_filter.pick(Condition::new("a", equals("5")), false);
+        assert_eq!(tests(&row_filter), [equals("5"), Test::NotNull]);
+        assert_eq!(row_filter.filter().conditions[0].column, "b");
     }
 }

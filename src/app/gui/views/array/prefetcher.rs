@@ -26,9 +26,9 @@ struct Heading {
     forward: bool,
 }
 
-/// See the module.
+/// Reads the slices before they are asked for, in the direction in which a slider moves.
 #[derive(Default)]
-pub(crate) struct Ahead {
+pub(crate) struct Prefetcher {
     last: Option<Slice>,
     heading: Option<Heading>,
     /// Reads what follows a slice.
@@ -44,7 +44,7 @@ pub(crate) struct Next<'a> {
     pub(crate) part: ComplexPart,
 }
 
-impl Ahead {
+impl Prefetcher {
     /// Follows the slices that are looked at; once this one is `there`, reads those behind it.
     pub(crate) fn follow(&mut self, jobs: &Jobs, next: &Next<'_>, there: bool) {
         let (window, picture, part) = (next.window, next.picture, next.part);

@@ -32,7 +32,7 @@ pub(crate) enum Answer {
 }
 
 /// The questions that run.
-pub(super) struct Asked {
+pub(super) struct NativeDialogs {
     answers: Arc<Mutex<Vec<Answer>>>,
     jobs: Jobs,
 }
@@ -49,9 +49,9 @@ pub(super) enum Choose {
 /// A dialog that is gone within this time was never there: no person is that quick.
 const AT_ONCE: Duration = Duration::from_millis(400);
 
-impl Asked {
+impl NativeDialogs {
     pub(super) fn new(jobs: &Jobs) -> Self {
-        Asked { answers: Arc::default(), jobs: jobs.clone() }
+        NativeDialogs { answers: Arc::default(), jobs: jobs.clone() }
     }
 
     /// What has come back.

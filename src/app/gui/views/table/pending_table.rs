@@ -16,17 +16,17 @@ use crate::gui::grid::Layout;
 const PICTURES: Duration = Duration::from_millis(250);
 
 /// A sheet that is not shown yet.
-pub(super) struct Next {
+pub(super) struct PendingTable {
     pub(super) sheet: Sheet,
     /// The version that it is of, where another one was asked for, and its node.
     pub(super) turned: Option<(usize, Arc<Node>)>,
     cells: Option<Instant>,
 }
 
-impl Next {
+impl PendingTable {
     /// For a sheet.
     pub(super) fn new(sheet: Sheet, turned: Option<(usize, Arc<Node>)>) -> Self {
-        Next { sheet, turned, cells: None }
+        PendingTable { sheet, turned, cells: None }
     }
 
     /// Reads what will be in sight where `shown` is; true once it is there. Called once a frame.

@@ -16,15 +16,15 @@ use gander::jobs::Slot;
 use serde::{Deserialize, Serialize};
 
 use super::super::{ViewCx, Zoom};
-use super::ahead::{Ahead, Next};
+use super::coalescer::Coalescer;
 use super::layer::{Layer, Wanted};
-use super::marks;
+use super::overlays;
+use super::prefetcher::{Next, Prefetcher};
 use super::probe::{self, Probe};
-use super::pursuit::Pursuit;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Severity, Theme, size, space};
 use crate::gui::timings;
-use crate::gui::ui::canvas::{self, Camera, Sight};
+use crate::gui::ui::canvas::{self, Camera, Viewport};
 
 /// Samples each way of the overview.
 const OVERVIEW: u64 = 1024;
@@ -33,15 +33,15 @@ const SUMMARISED: u64 = 64 << 20;
 /// The largest element when all is in sight, in points.
 const LARGEST_FITTED: f64 = 64.0;
 
-/// See the module.
+/// A slice of two axes as a picture that is zoomed and moved, with what stands over it.
 #[derive(Default)]
-pub(crate) struct Pictured {
+pub(crate) struct SliceImage {
     pub(crate) camera: Camera,
     number: Number,
     /// The overview, and what is in sight.
     layers: [Layer; 2],
-    ahead: Ahead,
-    pursuit: Pursuit<Slice>,
+    ahead: Prefetcher,
+    coalescer: Coalescer<Slice>,
     summary: Slot<(Slice, ComplexPart), ValueSummary>,
     /// The slice of which every element is to be looked at, however large it is.
     summary_asked: Option<Slice>,
@@ -50,7 +50,7 @@ pub(crate) struct Pictured {
     cursor: Option<[u64; 2]>,
     /// An element to bring into sight.
     go_to: Option<[u64; 2]>,
-    last: Option<Sight>,
+    last: Option<Viewport>,
     /// Pixels of a point.
     pixels: f32,
     /// What was last known, so that the colour bar stands still while slices change.
@@ -73,7 +73,7 @@ impl Default for Number {
 }
 
 /// What a picture is of.
-pub(crate) struct Look<'a> {
+pub(crate) struct ShownSlice<'a> {
     pub(crate) array: &'a Arc<dyn Array>,
     pub(crate) slice: &'a Slice,
     pub(crate) style: RenderSpec,
@@ -97,7 +97,7 @@ struct Got {
     error: Option<Error>,
 }
 
-impl Pictured {
+impl SliceImage {
     /// What is known of every element of the slice, if all were looked at.
     pub(crate) fn summary(&self, slice: &Slice, part: ComplexPart) -> Option<Arc<ValueSummary>> {
         let overview = self.layers[0].of(slice).filter(|plane| plane.summary.exact);
@@ -148,7 +148,7 @@ impl Pictured {
         self.summary.clear();
         self.probe = Probe::default();
         (self.before, self.summary_asked) = (None, None);
-        self.pursuit = Pursuit::default();
+        self.coalescer = Coalescer::default();
         self.number = Number::default();
     }
 
@@ -179,7 +179,7 @@ impl Pictured {
         slice.all().elements().saturating_mul(size) <= SUMMARISED
     }
 
-    fn ask_summary(&mut self, cx: &ViewCx<'_>, look: &Look<'_>, slice: &Slice) {
+    fn ask_summary(&mut self, cx: &ViewCx<'_>, look: &ShownSlice<'_>, slice: &Slice) {
         // An overview of every element has told it already.
         if slice.coarse(OVERVIEW) == slice.all() && slice.depth() == 1 {
             return;
@@ -202,14 +202,14 @@ impl Pictured {
     /// The slice to be made now: the one that is wanted, or the one before it while it comes.
     fn pursue(&mut self, ui: &Ui, wanted: &Slice) -> Slice {
         let alike = |asked: &Slice| (asked.height(), asked.width()) == (wanted.height(), wanted.width());
-        let mut pursuit = std::mem::take(&mut self.pursuit);
-        let slice = pursuit.next(ui.ctx(), wanted, alike, |asked| self.shows(asked));
-        self.pursuit = pursuit;
+        let mut coalescer = std::mem::take(&mut self.coalescer);
+        let slice = coalescer.next(ui.ctx(), wanted, alike, |asked| self.shows(asked));
+        self.coalescer = coalescer;
         slice
     }
 
     /// Draws the picture into all that is left of `ui`.
-    pub(crate) fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, look: &Look<'_>) {
+    pub(crate) fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, look: &ShownSlice<'_>) {
         let outer = ui.available_rect_before_wrap();
         ui.painter().rect_filled(outer, 0.0, Theme::of(ui).bg2);
         if look.slice.is_empty() {
@@ -267,7 +267,14 @@ impl Pictured {
     }
 
     /// Asks for the layers and draws what is there.
-    fn draw(&mut self, ui: &Ui, cx: &ViewCx<'_>, look: &Look<'_>, slice: &Slice, sight: &Sight) -> Got {
+    fn draw(
+        &mut self,
+        ui: &Ui,
+        cx: &ViewCx<'_>,
+        look: &ShownSlice<'_>,
+        slice: &Slice,
+        sight: &Viewport,
+    ) -> Got {
         let picture = sight.picture();
         match look.style {
             RenderSpec::Image(photo) if !photo.opaque && (slice.depth() == 2 || slice.depth() == 4) => {
@@ -310,13 +317,13 @@ impl Pictured {
             }
         }
         if got.drawn {
-            self.pursuit.arrived();
+            self.coalescer.arrived();
         }
         got
     }
 
     /// Reads the slices that will probably come next, once this one is there.
-    fn read_ahead(&mut self, cx: &ViewCx<'_>, look: &Look<'_>) {
+    fn read_ahead(&mut self, cx: &ViewCx<'_>, look: &ShownSlice<'_>) {
         if !look.neighbours {
             return;
         }
@@ -334,9 +341,9 @@ impl Pictured {
 
     /// The slice before stays until there is something of the new one, so that a playing slider does
     /// not flicker.
-    fn draw_old(&mut self, ui: &Ui, sight: &Sight, slice: &Slice) {
+    fn draw_old(&mut self, ui: &Ui, sight: &Viewport, slice: &Slice) {
         let there = self.shows(slice);
-        let late = self.pursuit.is_late(ui.ctx(), there);
+        let late = self.coalescer.is_late(ui.ctx(), there);
         if !there {
             self.layers[0].draw_old(ui, sight, late);
         }
@@ -347,8 +354,8 @@ impl Pictured {
         &mut self,
         ui: &Ui,
         cx: &mut ViewCx<'_>,
-        look: &Look<'_>,
-        sight: &Sight,
+        look: &ShownSlice<'_>,
+        sight: &Viewport,
         response: &egui::Response,
         got: &Got,
     ) {
@@ -380,10 +387,10 @@ impl Pictured {
         let index = look.slice.index(row, column);
         let words = match look.slice.depth() {
             1 => self.value(cx, look, &index, row, column, got),
-            _ => marks::pixel(got.whole.as_deref(), row, column),
+            _ => overlays::pixel(got.whole.as_deref(), row, column),
         };
         let shown = match (&look.slice.channels, look.slice.depth()) {
-            (Some(axis), depth) if depth > 1 => marks::with_colon(&index, *axis, look.worded.start),
+            (Some(axis), depth) if depth > 1 => overlays::with_colon(&index, *axis, look.worded.start),
             _ => probe::place(index.get(look.worded.clone()).unwrap_or_default()),
         };
         let value = words.as_ref().map_or("…", |(value, _, _)| value.as_str());
@@ -391,7 +398,7 @@ impl Pictured {
         let place = if lines.is_empty() { String::new() } else { format!("  ·  {}", lines.join("  ")) };
         cx.status.under = format!("{}{shown} = {value}{place}", look.title);
         if hovered.is_some() && !response.dragged() {
-            marks::tip(response, look.array.dtype(), &shown, words.as_ref(), &lines);
+            overlays::tip(response, look.array.dtype(), &shown, words.as_ref(), &lines);
         }
     }
 
@@ -399,7 +406,7 @@ impl Pictured {
     fn value(
         &self,
         cx: &ViewCx<'_>,
-        look: &Look<'_>,
+        look: &ShownSlice<'_>,
         index: &[u64],
         row: u64,
         column: u64,
@@ -419,7 +426,7 @@ impl Pictured {
     }
 
     /// The arrows move the framed element.
-    fn keys(&mut self, ui: &Ui, sight: &Sight) {
+    fn keys(&mut self, ui: &Ui, sight: &Viewport) {
         // The first arrow frames what is in the middle.
         let visible = sight.visible();
         let middle = |n: usize| visible[n].start + (visible[n].end - visible[n].start) / 2;
@@ -457,35 +464,43 @@ impl Pictured {
     }
 
     /// Rulers, marks, colour bar: what stands on and around the picture.
-    fn furniture(&mut self, ui: &Ui, look: &Look<'_>, sight: &Sight, got: &Got, ruled: bool, outer: Rect) {
+    fn furniture(
+        &mut self,
+        ui: &Ui,
+        look: &ShownSlice<'_>,
+        sight: &Viewport,
+        got: &Got,
+        ruled: bool,
+        outer: Rect,
+    ) {
         let slice = look.slice;
         let known = self.known(slice, look.style.part());
         if known.is_none()
             && let (RenderSpec::HeatMap(choice), Some(summary)) = (&look.style, &self.before)
         {
-            marks::color_bar(ui, sight, outer, &choice.scale(summary), summary);
+            overlays::color_bar(ui, sight, outer, &choice.scale(summary), summary);
         }
         if let (RenderSpec::HeatMap(choice), Some(summary)) = (&look.style, known) {
             self.before = Some(summary.clone());
             let scale = choice.scale(&summary);
-            marks::non_finite_places(ui, sight, &summary);
+            overlays::non_finite_places(ui, sight, &summary);
             if let Some(plane) = &got.whole {
-                marks::numbers_in_cells(ui, sight, plane, &scale, choice.part, look.coordinates);
+                overlays::numbers_in_cells(ui, sight, plane, &scale, choice.part, look.coordinates);
             }
-            marks::color_bar(ui, sight, outer, &scale, &summary);
+            overlays::color_bar(ui, sight, outer, &scale, &summary);
             if let Some(unit) = look.coordinates.unit.as_deref().filter(|_| choice.part != ComplexPart::Phase)
             {
-                marks::unit_of_bar(ui, sight, outer, unit);
+                overlays::unit_of_bar(ui, sight, outer, unit);
             }
         }
         if let (RenderSpec::Image(photo), Some(plane)) = (&look.style, &got.whole) {
             let window = photo.window.unwrap_or_else(|| usual_window(&plane.dtype, &plane.summary));
-            marks::samples_in_cells(ui, sight, plane, window);
+            overlays::samples_in_cells(ui, sight, plane, window);
         }
         if let Some([column, row]) = look.cross.filter(|_| got.drawn) {
-            marks::cross_hair(ui, sight, column, row);
+            overlays::cross_hair(ui, sight, column, row);
         } else if let Some([column, row]) = self.cursor.filter(|_| look.cross.is_none()) {
-            marks::frame(ui, sight, column, row);
+            overlays::frame(ui, sight, column, row);
         }
         if ruled {
             let label = |rows: bool, n: u64| ruler_label(look, rows, n);
@@ -577,12 +592,12 @@ impl Pictured {
     }
 
     /// For the session.
-    pub(crate) fn state(&self) -> PicturedState {
-        PicturedState { camera: self.camera, cursor: self.cursor }
+    pub(crate) fn state(&self) -> SliceImageState {
+        SliceImageState { camera: self.camera, cursor: self.cursor }
     }
 
-    /// What [`Pictured::state`] gave.
-    pub(crate) fn restore(&mut self, state: &PicturedState) {
+    /// What [`SliceImage::state`] gave.
+    pub(crate) fn restore(&mut self, state: &SliceImageState) {
         self.camera = state.camera.checked();
         self.cursor = state.cursor;
     }
@@ -591,13 +606,13 @@ impl Pictured {
 /// What a session keeps.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct PicturedState {
+pub(crate) struct SliceImageState {
     camera: Camera,
     cursor: Option<[u64; 2]>,
 }
 
 /// What stands at a row (or column) of the plane: its coordinate, or its index in the array.
-fn ruler_label(look: &Look<'_>, rows: bool, n: u64) -> String {
+fn ruler_label(look: &ShownSlice<'_>, rows: bool, n: u64) -> String {
     const MOST: usize = 20;
     let axis = if rows { look.slice.rows } else { look.slice.columns };
     let index = look.slice.along(axis, n);
@@ -609,7 +624,7 @@ fn ruler_label(look: &Look<'_>, rows: bool, n: u64) -> String {
 }
 
 /// Names and units of the axes, where they have some: above the rows, at the end of the columns.
-fn axis_titles(ui: &Ui, look: &Look<'_>, sight: &Sight, outer: Rect) {
+fn axis_titles(ui: &Ui, look: &ShownSlice<'_>, sight: &Viewport, outer: Rect) {
     let theme = Theme::of(ui);
     let (upright, picture) = (sight.upright(), sight.picture());
     let (down, across) =
@@ -632,7 +647,7 @@ fn axis_titles(ui: &Ui, look: &Look<'_>, sight: &Sight, outer: Rect) {
 }
 
 /// Where the picture may be: rulers stand left of and below it, the colour bar at its right.
-fn frame(ui: &Ui, outer: Rect, look: &Look<'_>, heat: bool) -> Rect {
+fn frame(ui: &Ui, outer: Rect, look: &ShownSlice<'_>, heat: bool) -> Rect {
     let slice = look.slice;
     let named = |axis: Option<usize>| axis.is_some_and(|axis| look.coordinates.is_named(axis));
     let (named, last) = (named(slice.rows) || named(slice.columns), slice.height().saturating_sub(1));
@@ -640,7 +655,8 @@ fn frame(ui: &Ui, outer: Rect, look: &Look<'_>, heat: bool) -> Rect {
     let labels = [0, last / 2, last].map(|n| ruler_label(look, true, n).chars().count());
     let left = outer.left() + canvas::ruler_width(ui, labels.into_iter().max().unwrap_or(1)) + space::S2;
     // Of several pictures in the same colours each is too small for a bar of its own.
-    let bar = if heat && outer.width() > 300.0 && look.cross.is_none() { marks::BAR_ROOM } else { space::S3 };
+    let bar =
+        if heat && outer.width() > 300.0 && look.cross.is_none() { overlays::BAR_ROOM } else { space::S3 };
     let (above, below) = if named { (22.0, size::ROW + 14.0) } else { (space::S3, size::ROW) };
     let rect = Rect::from_min_max(
         pos2(left, outer.top() + above),
@@ -678,7 +694,7 @@ fn failed(ui: &mut Ui, rect: Rect, error: &Error, drawn: bool) -> bool {
 }
 
 /// What a screen reader says of the picture.
-fn describe(ui: &Ui, response: &egui::Response, look: &Look<'_>, cursor: Option<[u64; 2]>) {
+fn describe(ui: &Ui, response: &egui::Response, look: &ShownSlice<'_>, cursor: Option<[u64; 2]>) {
     let kind = if matches!(look.style, RenderSpec::HeatMap(_)) { "Heat map" } else { "Image" };
     let size = format!("{} rows, {} columns", look.slice.height(), look.slice.width());
     let at = cursor.map_or(String::new(), |[column, row]| {

@@ -13,9 +13,9 @@ use gander::jobs::{Jobs, Slot};
 use super::{Request, Target};
 use crate::gui::commands::{Action, Where};
 
-/// See the module.
+/// What follows references to other nodes: finds them by a job and shows what was found.
 #[derive(Default)]
-pub(crate) struct Follow {
+pub(crate) struct ReferenceResolver {
     reference: Option<String>,
     /// What is read instead where there is no such node: a title and a text.
     otherwise: Option<(String, String)>,
@@ -30,7 +30,7 @@ struct Found {
     part: String,
 }
 
-impl Follow {
+impl ReferenceResolver {
     /// Looks for the node that a reference names; lists of references are written as JSON, and the first one
     /// is followed.
     pub(crate) fn start(&mut self, reference: String) {
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn a_part_of_an_array_is_gone_to() {
         let plain = Plain::new(Source::memory("a", vec![0]), 0, DType::U8, vec![1]).unwrap();
-        let target = super::super::bench::target("a", Content::Array(Arc::new(plain)));
+        let target = super::super::harness::target("a", Content::Array(Arc::new(plain)));
         let shown = |reference: &str| {
             let mut actions = Vec::new();
             find(&root(), &Task::new(), reference).unwrap().unwrap().show(&target, &mut actions);

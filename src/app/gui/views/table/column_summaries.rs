@@ -74,7 +74,7 @@ pub(super) enum Click {
 
 /// The summaries that are there, and what the file itself says of columns.
 #[derive(Default)]
-pub(super) struct Heads {
+pub(super) struct ColumnSummaries {
     /// The columns of which all rows are looked at now, and the pass over them.
     passed: Vec<usize>,
     pass: Slot<Vec<usize>, whole::Summaries>,
@@ -93,7 +93,7 @@ pub(super) struct Heads {
     footer: Slot<Vec<usize>, Vec<Option<ColumnStatistics>>>,
 }
 
-impl Heads {
+impl ColumnSummaries {
     /// Looks at columns of which nothing is known yet.
     pub(super) fn want(&mut self, jobs: &Jobs, table: &Arc<dyn Table>, columns: &[usize]) {
         let rows = table.rows();
@@ -629,8 +629,8 @@ mod tests {
         ])
         .unwrap();
         let table: Arc<dyn Table> = Arc::new(MemoryTable::new(batch));
-        let (jobs, mut heads) = (Jobs::new(|| {}), Heads::default());
-        let exact = |heads: &Heads| (0..2).all(|c| heads.known.get(&c).is_some_and(|s| !s.sampled));
+        let (jobs, mut heads) = (Jobs::new(|| {}), ColumnSummaries::default());
+        let exact = |heads: &ColumnSummaries| (0..2).all(|c| heads.known.get(&c).is_some_and(|s| !s.sampled));
         let started = std::time::Instant::now();
         let mut sampled = false;
         while !exact(&heads) {

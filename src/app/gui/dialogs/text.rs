@@ -20,7 +20,7 @@ use crate::gui::ui::json;
 const SOON: usize = 64 << 10;
 
 /// The text and how it is looked at.
-pub(crate) struct Reader {
+pub(crate) struct TextDialog {
     title: String,
     /// The text as it came, and as it is shown, once that is known.
     given: Arc<str>,
@@ -37,14 +37,14 @@ fn readable(task: Option<&Task>, text: &Arc<str>) -> Result<Arc<str>> {
     Ok(json::indented(task, text)?.into())
 }
 
-impl Reader {
+impl TextDialog {
     pub(super) fn new(title: String, text: String) -> Self {
         let given: Arc<str> = text.into();
         let shown = match given.len() <= SOON {
             true => readable(None, &given).ok(),
             false => (!json::begins(&given)).then(|| given.clone()),
         };
-        Reader { title, given, shown, indented: Slot::default(), long: LongText::default() }
+        TextDialog { title, given, shown, indented: Slot::default(), long: LongText::default() }
     }
 
     /// Draws it; true if it is to be closed.
@@ -113,12 +113,12 @@ mod tests {
 
     #[test]
     fn json_is_indented() {
-        let shown = |text: &str| Reader::new("j".into(), text.into()).shown.unwrap();
+        let shown = |text: &str| TextDialog::new("j".into(), text.into()).shown.unwrap();
         assert_eq!(&*shown("{\"a\":[1]}"), "{\n  \"a\": [\n    1\n  ]\n}");
         assert_eq!(&*shown("{\"a\": no JSON"), "{\"a\": no JSON");
     }
 
-    struct Open(Reader, Jobs);
+    struct Open(TextDialog, Jobs);
 
     fn until(harness: &mut Harness<'_, Open>, label: &str) {
         let started = Instant::now();
@@ -134,7 +134,7 @@ mod tests {
         let items = (0..400_000).map(|n| format!("{{\"name\":\"item {n}\",\"values\":[{n},2.5]}}"));
         let text = format!("[{},{{\"last\":\"here\"}}]", items.collect::<Vec<_>>().join(","));
         assert!(text.len() > 16_000_000);
-        let reader = Reader::new("big".into(), text);
+        let reader = TextDialog::new("big".into(), text);
         assert!(reader.shown.is_none(), "a job indents it");
         let mut harness = Harness::builder()
             .with_size(egui::vec2(900.0, 700.0))
