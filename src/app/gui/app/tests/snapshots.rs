@@ -68,7 +68,7 @@ fn compare(mut harness: Harness<'_, Window>, name: &str) {
     let end = SIZE.to_pos2();
     let memory = Rect::from_min_max(pos2(end.x - MEMORY, end.y - MEMORY_HEIGHT), end);
     // A pass that took long says how long, beside the head of the section.
-    let head = harness.query_all_by(|node| node.label().is_some_and(|label| label == "Statistics")).next();
+    let head = harness.query_all_by_label("Statistics").next();
     let pass = head.map(|node| node.rect()).map(|rect| {
         let left = pos2(rect.left() + STATISTICS, rect.top());
         Rect::from_min_max(left, pos2(end.x - theme::space::S6, rect.bottom()))
