@@ -128,7 +128,7 @@ fn rooms_of_the_window_use_only_those_before_them() {
     for (path, text) in sources("src/app/gui") {
         let relative = path.strip_prefix(&root).unwrap().with_extension("");
         let modules: Vec<String> = relative.iter().map(|part| part.to_string_lossy().into_owned()).collect();
-        if modules.iter().any(|name| name == "tests" || name == "bench") {
+        if modules.iter().any(|name| name == "tests" || name == "harness") {
             continue;
         }
         let own = place(&modules[0]).unwrap_or_else(|| panic!("{} is in no line of gui.rs", modules[0]));
@@ -154,7 +154,7 @@ fn the_window_makes_no_tasks() {
         if path.to_string_lossy().contains("/gui/")
             && !path.ends_with("tests.rs")
             && !path.to_string_lossy().contains("/tests/")
-            && !path.ends_with("bench.rs")
+            && !path.ends_with("harness.rs")
         {
             let code = production(&text);
             assert!(!code.contains("Task::new("), "{} may not block", path.display());

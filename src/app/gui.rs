@@ -27,6 +27,16 @@
 //! 21. [`drop`](mod@drop), [`start`], [`dialogs`], [`palette`]: what lies over them, or stands where nothing is open.
 //! 22. [`app`], what holds them together.
 //!
+//! # Adding something
+//! - A command of the window: a line of the table in [`commands`]; the compiler then asks [`app`] (`act.rs`) for its arm.
+//!   Menu, palette, keys and the list under F1 come from the table.
+//! - A command of a view: a line of the view's own `COMMANDS` ([`views`], `ViewCommand`), with what it does; a view without
+//!   commands gets the table and the two methods that hand it out, as in `views/text.rs`. An icon that is not in [`icons`]
+//!   is cut into the font by `assets/make_fonts.py`.
+//! - A dialog: its file under `dialogs`, and a variant of `Dialog` there; the compiler asks for its name and its drawing.
+//! - What a tab shows: a variant of `TabContent` in [`target`]; the compiler asks for its nodes, its view
+//!   (`views::make`) and what a session keeps. A view of one more kind of content: an arm of `views::node_view`.
+//!
 //! # Tests
 //! Each room has its own; `app/tests` has those of the whole window in a harness without a screen. Twelve pictures of it
 //! stand in `tests/snapshots`. Where the look changes on purpose, `UPDATE_SNAPSHOTS=1 cargo test --bin gander snapshots`

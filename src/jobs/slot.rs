@@ -245,18 +245,18 @@ impl<K: Clone + PartialEq + Send + 'static, T: Send + Sync + 'static> Slot<K, T>
     /// after a `clear`; what there was of it stays.
     pub fn cancel(&self) {
         let mut state = self.0.lock();
-        state.next = None;
-        if let Some(running) = state.running.take() {
-            running.task.cancel();
-            state.value = Some((running.key, Err(Error::cancelled())));
-        }
+        let replaced = state.cancel();
+        // What is replaced is large perhaps; it goes when the lock is gone.
+        drop(state);
+        drop(replaced);
     }
 
     /// Forgets everything, so that the next request starts anew.
     pub fn clear(&self) {
-        self.cancel();
         let mut state = self.0.lock();
-        (state.value, state.partial) = (None, None);
+        let replaced = (state.cancel(), state.value.take(), state.partial.take());
+        drop(state);
+        drop(replaced);
     }
 }
 
@@ -324,6 +324,17 @@ fn finish<K, T>(
 }
 
 impl<K: PartialEq, T> State<K, T> {
+    /// Stops the newest request, whether it runs or waits, and keeps that it was cancelled. Gives what that replaces.
+    fn cancel(&mut self) -> Option<(K, Result<Arc<T>>)> {
+        let waiting = self.next.take().map(|next| next.key);
+        let running = self.running.take().map(|running| {
+            running.task.cancel();
+            running.key
+        });
+        let key = waiting.or(running)?;
+        self.value.replace((key, Err(Error::cancelled())))
+    }
+
     /// Whether there is an answer for `key`, or it comes.
     fn knows(&self, key: &K) -> bool {
         let has = self.value.as_ref().is_some_and(|(known, _)| known == key);

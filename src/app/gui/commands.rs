@@ -249,11 +249,7 @@ pub(crate) fn get(id: CommandId) -> &'static Command {
 /// The commands whose keys were pressed.
 pub(crate) fn pressed(ctx: &Context) -> Vec<CommandId> {
     let labels: Vec<&Label> = COMMANDS.iter().map(|command| &command.label).collect();
-    let mut out: Vec<CommandId> = pressed_of(ctx, &labels).into_iter().map(|at| COMMANDS[at].id).collect();
-    // Plus without Shift.
-    if ctx.input_mut(|input| input.consume_key(CTRL, Key::Equals)) {
-        out.push(CommandId::ZoomIn);
-    }
+    let out: Vec<CommandId> = pressed_of(ctx, &labels).into_iter().map(|at| COMMANDS[at].id).collect();
     out
 }
 
@@ -269,7 +265,9 @@ pub(crate) fn pressed_of(ctx: &Context, labels: &[&Label]) -> Vec<usize> {
     ctx.input_mut(|input| {
         let mut out = Vec::new();
         for (at, keys) in keyed(true).chain(keyed(false)) {
-            if input.consume_shortcut(&keys) {
+            // Plus without Shift is the other sign of its key.
+            let plain = keys.logical_key == Key::Plus && input.consume_key(keys.modifiers, Key::Equals);
+            if plain || input.consume_shortcut(&keys) {
                 out.push(at);
                 // With Alt the letter comes as a text, too.
                 if input.modifiers.alt {

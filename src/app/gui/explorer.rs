@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use egui::{EventFilter, Key, Ui};
+use gander::bytes::error::Error;
 use gander::bytes::limits;
 use gander::data::node::Node;
 use gander::jobs::{Jobs, Slot};
@@ -404,6 +405,26 @@ impl Explorer {
         self.open(&place, Where::Preview, files, jobs, actions);
     }
 
+    /// Why there are no hits.
+    fn search_failed(&self, ui: &mut Ui, error: &Error) {
+        if !error.is_cancelled() {
+            ui.label(egui::RichText::new(error.to_string()).color(Theme::of(ui).bad));
+        } else if theme::cancelled_line(ui) {
+            self.search.clear();
+        }
+    }
+
+    /// The words above the hits.
+    fn hits_words(hits: &Hits) -> String {
+        match (hits.list.len(), hits.cut) {
+            (0, false) => "Nothing fits.".to_owned(),
+            (0, true) => "Nothing fits in what was looked through; there is more.".to_owned(),
+            (n, true) => format!("the first {n} that fit"),
+            (1, false) => "1 fits".to_owned(),
+            (n, false) => format!("{n} fit"),
+        }
+    }
+
     /// The rows that the filter leaves, as a flat list with paths.
     fn hits(
         &mut self,
@@ -420,28 +441,17 @@ impl Explorer {
         let (wanted, key) = (query.clone(), (self.filter.clone(), stamps, state));
         let shown =
             self.search.scan(jobs, &key, "searching", move |task| search::find(task, &documents, &wanted));
-        if let Some(error) = shown.error {
-            if !error.is_cancelled() {
-                ui.label(egui::RichText::new(error.to_string()).color(Theme::of(ui).bad));
-            } else if theme::cancelled_line(ui) {
-                self.search.clear();
-            }
+        if let Some(error) = &shown.error {
+            self.search_failed(ui, error);
             return;
         }
         let Some(hits) = shown.value else {
             theme::pending(ui, ui.scope_id().with("searching"), "Searching…");
             return;
         };
-        let words = match (hits.list.len(), hits.cut) {
-            (0, false) => "Nothing fits.".to_owned(),
-            (0, true) => "Nothing fits in what was looked through; there is more.".to_owned(),
-            (n, true) => format!("the first {n} that fit"),
-            (1, false) => "1 fits".to_owned(),
-            (n, false) => format!("{n} fit"),
-        };
         ui.horizontal(|ui| {
             ui.add_space(space::S3);
-            ui.label(theme::dim(Theme::of(ui), words));
+            ui.label(theme::dim(Theme::of(ui), Self::hits_words(&hits)));
         });
         let mut list = std::mem::take(&mut self.list);
         let mut chosen = None;

@@ -2,8 +2,8 @@
 //! export was started from.
 //!
 //! Two run at a time, so that a short one does not wait for a long one to end, and a third may be started by hand.
-//! The next one begins when one ends, also while the window is not drawn. One that is cancelled counts as running
-//! until its job has removed what it had written.
+//! The next one begins when one ends, also while the window is not drawn. One that is cancelled makes room at once,
+//! and has ended when its job has removed what it had written.
 //!
 //! [`write`] is what the job of one file does, [`batch`] that of many; [`rows`] draws the list of them, and [`leave`]
 //! asks what is to become of them when the window is closed.
@@ -201,11 +201,6 @@ impl Exports {
     /// Whether any waits or runs.
     pub(crate) fn is_busy(&self) -> bool {
         self.0.queue.lock().all.iter().any(|queued| !queued.entry.state.has_ended())
-    }
-
-    /// Whether one failed that nobody has looked at.
-    fn has_failures(&self) -> bool {
-        self.0.queue.lock().all.iter().any(|queued| queued.entry.is_bad() && !queued.entry.seen)
     }
 
     /// Whether one that has not ended will write this file.

@@ -421,7 +421,7 @@ fn go_to(text: &str, target: Option<&Target>) -> Vec<Line> {
         Some(Content::Table(_)) => "row",
         Some(Content::Text(_)) => "line",
         Some(Content::Bytes(_)) => "byte",
-        _ => "element",
+        Some(Content::Array(_) | Content::Image(_)) | None => "element",
     };
     // A whole index of an array needs no notation; everything else is for the view to read.
     let index: Option<Vec<u64>> = text.split(',').map(|part| part.trim().parse().ok()).collect();

@@ -64,6 +64,8 @@ pub(crate) struct Export {
     /// Whether the person wrote the path; else it follows the file type.
     own_path: bool,
     exists: Slot<PathBuf, bool>,
+    /// Whether another export writes that file.
+    taken: bool,
     consent: Consent,
     /// The number of the export that was started.
     started: Option<u64>,
@@ -94,6 +96,7 @@ impl Export {
             path: String::new(),
             own_path: false,
             exists: Slot::default(),
+            taken: false,
             consent: Consent::default(),
             started: None,
         }
@@ -103,6 +106,7 @@ impl Export {
     pub(super) fn save_as(&mut self, path: &Path) {
         self.path = path.display().to_string();
         self.own_path = true;
+        self.consent.overwrite = false;
     }
 
     /// Draws it; true if it is to be closed.
@@ -178,6 +182,10 @@ impl Export {
         let plan = plan?;
         let agreed = !plan.is_lossy() || self.consent.lose;
         let taken = exports.is_target(Path::new(&self.path));
+        if std::mem::replace(&mut self.taken, taken) && !taken {
+            // It was written meanwhile, perhaps.
+            self.exists.clear();
+        }
         let missing = match (agreed, free) {
             _ if taken => Some("Another export writes this file"),
             (false, _) => Some("Values would be lost: agree to it above"),
@@ -201,6 +209,7 @@ impl Export {
                 theme::segmented(ui, "What", &mut self.whole, &options);
                 if before != self.whole {
                     self.file_type = None;
+                    self.consent.lose = false;
                 }
             }
             None => {
@@ -217,7 +226,7 @@ impl Export {
         let part = self.part.clone().filter(|_| !self.whole);
         let name = stem(&self.name);
         let shown =
-            self.items.get(jobs, &self.whole, "gathering what to export", move |task| match (part, node) {
+            self.items.once(jobs, &self.whole, "gathering what to export", move |task| match (part, node) {
                 (Some((_, data)), node) => {
                     let attributes = node.map(|(node, _)| Attributes::of(&node)).unwrap_or_default();
                     Ok(items_of(name, data, attributes))

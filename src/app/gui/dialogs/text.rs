@@ -78,7 +78,7 @@ impl TextDialog {
         }
         let given = self.given.clone();
         let shown =
-            self.indented.get(jobs, &(), "indenting a text", move |task| readable(Some(task), &given));
+            self.indented.once(jobs, &(), "indenting a text", move |task| readable(Some(task), &given));
         match (shown.ready(), shown.error) {
             (Some(text), _) => self.shown = Some(text.as_ref().clone()),
             // Stopped by hand it is shown as it is.

@@ -161,7 +161,7 @@ impl Conversion {
             };
             progress.set(index, line);
         }
-        // Of one that was stopped in its last file, too, it is said.
+        // A cancel during the last file is an error, too.
         if progress.counts().written + progress.counts().failed < self.files.len() {
             task.check()?;
         }

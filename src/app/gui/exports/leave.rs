@@ -9,15 +9,15 @@ use super::Exports;
 use crate::gui::theme::{self, Theme, space};
 
 /// What is to become of the exports, and of the window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Leave {
     /// The window stays.
     #[default]
     Stay,
     /// That is being asked.
     Asks,
-    /// It closes when all of them have ended, and none has failed.
-    Waits,
+    /// It closes when these have ended, and none of them has failed.
+    Waits(Vec<u64>),
     /// They are being cancelled; it closes then.
     Cancels,
 }
@@ -40,8 +40,8 @@ impl Leave {
     }
 
     /// Whether the question stands: keys belong to it then.
-    pub(crate) fn is_open(self) -> bool {
-        self != Leave::Stay
+    pub(crate) fn is_open(&self) -> bool {
+        *self != Leave::Stay
     }
 
     /// Draws the question, if it stands; true when the window is to be closed.
@@ -50,9 +50,13 @@ impl Leave {
             return false;
         }
         if !exports.is_busy() {
-            let close = *self == Leave::Cancels || !exports.has_failures();
-            *self = Leave::Stay;
-            return close;
+            return match std::mem::take(self) {
+                Leave::Waits(ids) => {
+                    !exports.list().iter().any(|entry| ids.contains(&entry.id) && entry.is_bad())
+                }
+                Leave::Cancels | Leave::Asks => true,
+                Leave::Stay => false,
+            };
         }
         ctx.request_repaint_after(Duration::from_millis(100));
         let frame = Frame::popup(&ctx.global_style()).inner_margin(Margin::same(space::S4 as i8));
@@ -61,7 +65,11 @@ impl Leave {
         // A click beside it is no answer to a question like this; Escape is.
         let escape = ctx.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Escape));
         match answer.or(escape.then_some(Answer::Stay)) {
-            Some(Answer::Wait) => *self = Leave::Waits,
+            Some(Answer::Wait) => {
+                let list = exports.list();
+                let busy = list.iter().filter(|entry| !entry.state.has_ended());
+                *self = Leave::Waits(busy.map(|entry| entry.id).collect());
+            }
             Some(Answer::Cancel) => {
                 exports.cancel_all();
                 *self = Leave::Cancels;
@@ -72,13 +80,13 @@ impl Leave {
         false
     }
 
-    fn question(self, ui: &mut Ui, exports: &Exports) -> Option<Answer> {
+    fn question(&self, ui: &mut Ui, exports: &Exports) -> Option<Answer> {
         ui.set_width(440.0_f32.min(ui.ctx().content_rect().width() - 48.0));
         let theme = Theme::of(ui);
         let busy = exports.list().iter().filter(|entry| !entry.state.has_ended()).count() as u64;
         let what = display::plural(busy, "export");
         let (title, words) = match self {
-            Leave::Waits => (
+            Leave::Waits(_) => (
                 format!("Gander closes when {what} {} done", if busy == 1 { "is" } else { "are" }),
                 "It stays open if one fails.",
             ),
@@ -98,10 +106,10 @@ impl Leave {
         ui.add_space(space::S3);
         let mut answer = None;
         ui.horizontal(|ui| {
-            if self == Leave::Asks && theme::primary_button(ui, "Close when done").clicked() {
+            if *self == Leave::Asks && theme::primary_button(ui, "Close when done").clicked() {
                 answer = Some(Answer::Wait);
             }
-            if self != Leave::Cancels && theme::button(ui, "Cancel exports and close").clicked() {
+            if *self != Leave::Cancels && theme::button(ui, "Cancel exports and close").clicked() {
                 answer = Some(Answer::Cancel);
             }
             if theme::button(ui, "Stay").clicked() {

@@ -144,7 +144,7 @@ impl Attributes {
         let Some(Asked { list, item, copy }) = self.asked.clone() else { return };
         let (source, key) = (list.clone(), (list.address(), item));
         let shown =
-            self.text.get(jobs, &key, "writing out a value", move |task| match source.items().get(item) {
+            self.text.once(jobs, &key, "writing out a value", move |task| match source.items().get(item) {
                 Some((_, value)) => written(task, value),
                 None => Ok(String::new()),
             });

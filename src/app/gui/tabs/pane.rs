@@ -247,10 +247,11 @@ impl Pane {
         for node in self.content.nodes() {
             documents.push(document(files, node.file)?);
         }
-        if let Some(shown) = &self.shown {
+        if let Some(shown) = self.shown.take() {
             let same =
                 |(target, document): (&Target, &Arc<Document>)| Arc::ptr_eq(&target.document, document);
             if shown.targets.iter().zip(&documents).all(same) {
+                self.shown = Some(shown);
                 return Ok(());
             }
             // A file was opened anew: the same node again, looked at in the same way.

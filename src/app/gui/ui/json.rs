@@ -17,6 +17,9 @@ pub(crate) const FIRST: usize = 60;
 /// Bytes between two looks at whether a job is still wanted.
 const STEP: usize = 1 << 20;
 
+/// Indented text may be so many times as long as what is indented.
+const GROWTH: usize = 8;
+
 /// A value in its container.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Part {
@@ -51,7 +54,6 @@ impl Json {
         if !begins(&text) || serde_json::from_str::<IgnoredAny>(&text).is_err() {
             return Ok(None);
         }
-        // As if it were the only member of a list, so that its members are counted.
         let start = text.len() - text.trim_start().len();
         let end = text.trim_end().len();
         let members = count(Some(task), &text, start..end)?;
@@ -214,7 +216,8 @@ pub(crate) fn plain(task: Option<&Task>, value: &str) -> Result<String> {
     }
 }
 
-/// Well-formed JSON with each member on a line of its own; characters in strings without needless escapes.
+/// Well-formed JSON with each member on a line of its own; characters in strings without needless escapes. Text that
+/// would become many times as long, since it is nested deeply, stays as it is.
 ///
 /// # Errors
 /// `Cancelled`.
@@ -230,6 +233,9 @@ pub(crate) fn indented(task: Option<&Task>, text: &str) -> Result<String> {
         if at - looked >= STEP {
             check(task)?;
             looked = at;
+        }
+        if out.len() > text.len().saturating_mul(GROWTH).saturating_add(STEP) {
+            return Ok(text.to_owned());
         }
         let mut next = at + 1;
         match byte {

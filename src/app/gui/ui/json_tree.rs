@@ -149,15 +149,22 @@ impl JsonTree {
         let source = json.clone();
         let key = (self.version, container.start);
         let at = container.start;
-        let shown = self.members.get(jobs, &key, "unfolding a value", move |task| {
+        let shown = self.members.once(jobs, &key, "unfolding a value", move |task| {
             json::parts(Some(task), &source.text, container)
         });
         if let Some(parts) = shown.ready() {
             self.levels.insert(at, parts);
-        } else if shown.error.is_none() {
+        } else if shown.error.is_some() {
+            // Stopped by hand it folds again.
+            let folded = |place: &Place| self.part(json, place).is_some_and(|part| part.value.start == at);
+            let places: Vec<Place> = self.open.iter().filter(|place| folded(place)).cloned().collect();
+            for place in &places {
+                self.open.remove(place);
+            }
+            self.members.clear();
+        } else {
             return;
         }
-        // Stopped by hand it folds again.
         self.wanted.remove(0);
         self.collect(json);
     }
@@ -175,7 +182,7 @@ impl JsonTree {
         }
         let (source, key) = (json.clone(), (self.version, range.start));
         let shown =
-            self.copied.get(jobs, &key, "copying a value", move |task| text(&source, Some(task), range));
+            self.copied.once(jobs, &key, "copying a value", move |task| text(&source, Some(task), range));
         if let Some(copied) = shown.ready() {
             ui.ctx().copy_text(String::clone(&copied));
             self.copied.clear();

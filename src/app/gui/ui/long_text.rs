@@ -333,6 +333,7 @@ fn search(task: &Task, text: &str, wanted: &str) -> Result<Found> {
         // What is searched for lies within a line.
         let enough = text.as_bytes().get((start + STEP).min(text.len())..).unwrap_or_default();
         let end = memchr::memchr(b'\n', enough).map_or(text.len(), |at| start + STEP + at + 1);
+        let end = window_end(text, start, end, wanted);
         let part = text.get(start..end).unwrap_or_default();
         for (n, place) in pattern.find_iter(part).enumerate() {
             if n % 4096 == 0 {
@@ -344,9 +345,25 @@ fn search(task: &Task, text: &str, wanted: &str) -> Result<Found> {
             }
             found.places.push(start + place.start()..start + place.end());
         }
-        start = end;
+        // What begins at the end of a part of a line is found in the next one.
+        let cut = end < text.len() && !part.ends_with('\n');
+        let begun = found.places.last().map_or(start, |place| place.end).max(start);
+        start =
+            if cut { text.floor_char_boundary(end - overlap(wanted)).max(begun).max(start + 1) } else { end };
+        start = text.ceil_char_boundary(start);
     }
     Ok(found)
+}
+
+/// Bytes that two parts of one line share: letters of another case may have more bytes.
+fn overlap(wanted: &str) -> usize {
+    wanted.len().saturating_mul(4)
+}
+
+/// Where a part of a text ends that is searched in one piece: a long line is searched in several.
+fn window_end(text: &str, start: usize, end: usize, wanted: &str) -> usize {
+    let most = STEP.saturating_mul(8).max(overlap(wanted).saturating_mul(4));
+    if end - start <= most { end } else { text.floor_char_boundary(start + most) }
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 //!
 //! What of it is the library's: the slice and its windows, summaries, lines and search ([`gander::data::plane`]), what
 //! indices stand for ([`gander::data::axes`]), fields and scaled values ([`gander::data::adapt`]). In here:
-//! - [`dims`]: the dimension mapper; [`field_view`]: which field, stored or scaled; [`ahead`]: slices that will come
+//! - [`dims`]: the dimension mapper; [`field_view`]: which field, stored or scaled; [`prefetcher`]: slices that will come
 //!   next; [`coalescer`]: those before the newest; [`search`]: the way to the next NaN;
-//! - [`layer`], [`pictured`], [`marks`]: slices as pictures; [`options`]: their toolbar;
+//! - [`layer`], [`slice_image`], [`overlays`]: slices as pictures; [`options`]: their toolbar;
 //! - [`numbers`] with [`blocks`] and [`texts`], [`lines`], [`histogram`], [`volume`]: the other modes; [`probe`]: one
 //!   element.
 //!

@@ -12,7 +12,6 @@ use gander::bytes::display;
 use gander::bytes::error::{Error, Result};
 use gander::bytes::task::Task;
 use gander::convert::copy::{CopyFormat, CopyRequest, CopyValue, CopyWriter, ValueKind};
-use gander::data::content::Content;
 use gander::jobs::{JobSpec, Jobs, Slot};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -100,7 +99,7 @@ fn columns_of(listed: &Listed) -> Vec<Column> {
     if any(|entry| entry.node.value.is_some()) {
         columns.push(Column::Value);
     }
-    if any(|entry| matches!(entry.node.content, Some(Content::Array(_)))) {
+    if any(|entry| entry.dtype().is_some()) {
         columns.push(Column::Type);
     }
     if any(|entry| entry.shape().is_some()) {
@@ -202,6 +201,61 @@ impl Group {
         self.arranged.clone()
     }
 
+    /// What is in the group; says why it is not there yet, or not all of it.
+    fn listed(&mut self, ui: &mut Ui, cx: &ViewCx<'_>) -> Option<Arc<Listed>> {
+        let target = cx.target?;
+        let (node, path, scope) = (target.node.clone(), target.path.clone(), self.scope);
+        let title = format!("listing {}", cx.title());
+        let key = (
+            scope,
+            self.whole == Some(scope) || self.every,
+            if self.every { usize::MAX } else { list::MOST },
+        );
+        // All of it may be a long way down; the first ones are not.
+        let wish = || if key.1 { JobSpec::once(title) } else { JobSpec::view(title) };
+        let shown = self.listed.ask(cx.jobs, &key, wish, move |task, _| match key.1 {
+            true => list::of(task, &node, &path, scope, key.2),
+            false => list::soon(task, &node, &path, scope),
+        });
+        if !key.1 && shown.fresh && shown.value.as_ref().is_some_and(|listed| listed.partly) {
+            self.whole = Some(scope);
+            ui.ctx().request_repaint();
+        }
+        let cancelled = shown.error.as_ref().is_some_and(Error::is_cancelled);
+        if cancelled {
+            // What was listed stays.
+            let there = self.arranged.is_some();
+            let again = if there {
+                theme::cancelled_line(ui)
+            } else {
+                theme::cancelled(ui, "Not all of it was listed.")
+            };
+            if again {
+                self.listed.clear();
+            }
+            if !there {
+                return None;
+            }
+        }
+        if let Some(error) = shown.error.filter(|_| !cancelled) {
+            theme::empty_state(
+                ui,
+                super::super::icons::Icon::Problem,
+                "This could not be listed",
+                &error.to_string(),
+            );
+            return None;
+        }
+        let more = |listed: &Listed| listed.partly || (self.every && listed.cut);
+        let listed = shown.value.filter(|listed| shown.fresh || more(listed));
+        let before = || self.arranged.as_ref().filter(|_| cancelled).map(|known| known.listed.clone());
+        let listed = listed.or_else(before);
+        if listed.is_none() {
+            theme::pending(ui, ui.scope_id().with("listing"), "Listing…");
+        }
+        listed
+    }
+
     fn open(listed: &Listed, row: u32, which: Where, cx: &mut ViewCx<'_>) {
         let (Some(entry), Some(target)) = (listed.entries.get(row as usize), cx.target) else { return };
         let Target { file, document, .. } = target.clone();
@@ -260,44 +314,7 @@ impl View for Group {
     }
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let Some(target) = cx.target else { return };
-        let (node, path, scope) = (target.node.clone(), target.path.clone(), self.scope);
-        let title = format!("listing {}", cx.title());
-        let key = (
-            scope,
-            self.whole == Some(scope) || self.every,
-            if self.every { usize::MAX } else { list::MOST },
-        );
-        // All of it may be a long way down; the first ones are not.
-        let wish = || if key.1 { JobSpec::once(title) } else { JobSpec::view(title) };
-        let shown = self.listed.ask(cx.jobs, &key, wish, move |task, _| match key.1 {
-            true => list::of(task, &node, &path, scope, key.2),
-            false => list::soon(task, &node, &path, scope),
-        });
-        if !key.1 && shown.fresh && shown.value.as_ref().is_some_and(|listed| listed.partly) {
-            self.whole = Some(scope);
-            ui.ctx().request_repaint();
-        }
-        if shown.error.as_ref().is_some_and(Error::is_cancelled) {
-            if theme::cancelled(ui, "Not all of it was listed.") {
-                self.listed.clear();
-            }
-            return;
-        }
-        if let Some(error) = shown.error {
-            theme::empty_state(
-                ui,
-                super::super::icons::Icon::Problem,
-                "This could not be listed",
-                &error.to_string(),
-            );
-            return;
-        }
-        let more = |listed: &Listed| listed.partly || (self.every && listed.cut);
-        let Some(listed) = shown.value.filter(|listed| shown.fresh || more(listed)) else {
-            theme::pending(ui, ui.scope_id().with("listing"), "Listing…");
-            return;
-        };
+        let Some(listed) = self.listed(ui, cx) else { return };
         self.levels = listed.levels.then_some(listed.all);
         let Some(arranged) = self.arrange(cx.jobs, &listed) else {
             theme::pending(ui, ui.scope_id().with("arranging"), "Listing…");
@@ -516,6 +533,7 @@ mod tests {
 
     use egui::accesskit::Role;
     use gander::bytes::source::Source;
+    use gander::data::content::Content;
     use gander::data::content::array::Plain;
     use gander::data::dtype::DType;
     use gander::data::format::Options;

@@ -54,7 +54,7 @@ impl View for Record {
         let Some(target) = cx.target else { return };
         let theme = Theme::of(ui);
         ui.label(theme::dim(theme, target.node.label));
-        if of(&target.node).count() > 8 {
+        if count(&target.node) > 8 {
             let edit = egui::TextEdit::singleline(&mut self.filter).hint_text("Find an attribute");
             ui.add(edit.desired_width(200.0));
         }
@@ -81,7 +81,7 @@ impl View for Record {
                 ui.add(egui::Label::new(theme::mono(value.as_str())).wrap().selectable(true));
             });
         }
-        let count = of(&node).count();
+        let count = count(&node);
         if count == 0 && node.value.is_none() {
             let words = if node.problem.is_some() { "" } else { "It has no content and no attributes." };
             theme::empty_state(ui, Icon::Tag, &format!("{} {}", node.label, node.name), words);
@@ -92,7 +92,7 @@ impl View for Record {
         ScrollArea::vertical().max_height(half).auto_shrink([false, self.chosen.is_some()]).show(ui, |ui| {
             Frame::new().inner_margin(Margin::same(space::S3 as i8)).show(ui, |ui| self.lines(ui, &node));
         });
-        let Some((at, (name, _))) = self.chosen.and_then(|at| Some((at, of(&node).nth(at)?))) else {
+        let Some((at, (name, _))) = self.chosen.and_then(|at| Some((at, nth(&node, at)?))) else {
             return;
         };
         ui.separator();
@@ -105,11 +105,28 @@ fn of(node: &node::Node) -> impl Iterator<Item = &(String, node::Value)> {
     node.shown_attributes().chain(&node.reserved)
 }
 
+/// How many these are.
+fn count(node: &node::Node) -> usize {
+    node.reader.len() + node.attributes.len() + node.reserved.len()
+}
+
+/// One of these, without a walk over those before it.
+fn nth(node: &node::Node, at: usize) -> Option<&(String, node::Value)> {
+    let mut at = at;
+    for list in [&node.reader, &node.attributes, &node.reserved] {
+        match list.get(at) {
+            None => at -= list.len(),
+            found => return found,
+        }
+    }
+    None
+}
+
 impl Record {
     fn lines(&mut self, ui: &mut Ui, node: &node::Node) {
         ui.set_max_width(ui.available_width().min(760.0));
         theme::section_head(ui, "Attributes", None);
-        let count = of(node).count();
+        let count = count(node);
         if !self.found.as_ref().is_some_and(|(words, of, _)| *words == self.filter && *of == count) {
             let wanted = self.filter.to_lowercase();
             let fits = |name: &str| wanted.is_empty() || name.to_lowercase().contains(&wanted);
@@ -120,7 +137,7 @@ impl Record {
         let chosen = &mut self.chosen;
         rows::ui(ui, found.len(), size::ROW - 2.0, |ui, row| {
             let Some(at) = found.get(row).copied() else { return };
-            let Some((name, value)) = of(node).nth(at) else { return };
+            let Some((name, value)) = nth(node, at) else { return };
             if key_value(ui, name, &brief(value)).clicked() {
                 *chosen = Some(at);
             }
@@ -130,7 +147,7 @@ impl Record {
     fn value(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, node: &Arc<node::Node>, at: usize, name: &str) {
         let theme = Theme::of(ui);
         let (source, key) = (node.clone(), (Arc::as_ptr(node) as usize, at));
-        let shown = self.full.get(cx.jobs, &key, "", move |task| match of(&source).nth(at) {
+        let shown = self.full.get(cx.jobs, &key, "", move |task| match nth(&source, at) {
             Some((_, value)) => Full::new(task, value),
             None => Full::new(task, &"".into()),
         });

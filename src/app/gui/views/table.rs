@@ -85,7 +85,7 @@ const LOOK: Duration = Duration::from_millis(50);
 pub(super) struct TableView {
     name: String,
     mode: Mode,
-    /// The table as it is; the main sheet shows it, or the rows of it that the row_filter lets through.
+    /// The table as it is; the main sheet shows it, or the rows of it that the filter lets through.
     base: Arc<dyn Table>,
     /// The same for what is on screen, while another version is on its way.
     shown_base: Arc<dyn Table>,
@@ -257,8 +257,7 @@ impl TableView {
 
     /// Goes to an earlier (negative) or later version; false where the format keeps none.
     fn step_version(&mut self, by: i64) -> bool {
-        let versions = self.versions.as_mut();
-        versions.map(|versions| versions.step(by)).is_some()
+        self.versions.as_mut().is_some_and(|versions| versions.step(by))
     }
 
     /// Asks for the version where the slider stands.
@@ -537,6 +536,8 @@ impl TableView {
             (self.next, self.pending_version) = (None, None);
             self.base = self.shown_base.clone();
             self.row_filter.anew();
+        } else if self.end.give_up() {
+            self.main.grid.request_focus();
         } else if self.sheet().pages.pending().is_some() {
             self.sheet_mut().pages.cancel();
         } else {
@@ -594,13 +595,16 @@ const COMMANDS: &[ViewCommand<TableView>] = &[
         },
     ),
     ViewCommand::new(Label::new("Go to the last row", Icon::Last), |view, _| {
-        view.go_to_end();
-        true
+        let can = view.mode == Mode::Table;
+        if can {
+            view.go_to_end();
+        }
+        can
     }),
     ViewCommand::new(Label::new("Wrap long cells, or not", Icon::Wrap).keys(ALT, Key::W), |view, _| {
         let wrap = view.sheet().grid.wrap();
         view.sheet_mut().grid.set_wrap(!wrap);
-        true
+        view.mode == Mode::Table
     }),
     ViewCommand::new(EARLIER, |view, _| view.step_version(-1)),
     ViewCommand::new(LATER, |view, _| view.step_version(1)),

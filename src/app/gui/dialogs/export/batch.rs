@@ -121,7 +121,7 @@ impl Batch {
     fn look(&self, jobs: &Jobs) -> Option<Arc<Vec<Look>>> {
         let key = self.looked_at();
         let (files, file_type, options) = (self.files.clone(), self.file_type, self.options.clone());
-        let shown = self.looks.get(jobs, &key, "looking at the files", move |task| {
+        let shown = self.looks.once(jobs, &key, "looking at the files", move |task| {
             let mut looks = Vec::new();
             task.set_total(files.len() as u64);
             for file in files.iter() {

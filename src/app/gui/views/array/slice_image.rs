@@ -1,5 +1,5 @@
 //! A slice as a picture: the heat map and the image mode. Layers are asked for and drawn here, the
-//! pointer is answered, non-finite values are marked; colour bar and numbers are in [`super::marks`].
+//! pointer is answered, non-finite values are marked; colour bar and numbers are in [`super::overlays`].
 
 use std::ops::Range;
 use std::sync::Arc;

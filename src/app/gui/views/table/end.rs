@@ -47,6 +47,15 @@ impl End {
     /// Takes the end off the screen.
     pub(super) fn leave(&mut self) {
         self.sheet = None;
+        self.give_up();
+    }
+
+    /// Does not wait for it any longer; whether it was waited for.
+    pub(super) fn give_up(&mut self) -> bool {
+        if self.is_asked {
+            self.slot.clear();
+        }
+        std::mem::take(&mut self.is_asked)
     }
 
     /// The rows on screen are those of another table from now on.

@@ -208,6 +208,11 @@ impl RowFilter {
             if found.again() {
                 self.wish.again += 1;
             }
+            // What was asked for in between is not wanted any more.
+            if self.slot.is_busy() || self.error.is_some() || self.mistake.is_some() {
+                self.slot.clear();
+                (self.error, self.mistake) = (None, None);
+            }
             return None;
         }
         let (table, wish) = (table.clone(), self.wish.clone());

@@ -60,9 +60,11 @@ impl Bar {
     }
 
     /// Goes to an earlier or a later one; false where there is none.
-    pub(super) fn step(&mut self, by: i64) {
+    pub(super) fn step(&mut self, by: i64) -> bool {
         let last = self.versions.count().saturating_sub(1);
-        self.at = self.at.saturating_add_signed(by as isize).min(last);
+        let before = self.at;
+        self.at = before.saturating_add_signed(by as isize).min(last);
+        self.at != before
     }
 
     /// Goes back to what is shown; whether something else was asked for.
