@@ -16,6 +16,7 @@ use gander::data::content::table::MemoryTable;
 use gander::data::content::{Content, Rows};
 use gander::data::node::Node;
 use gander::data::open::Document;
+use gander::jobs::Priority;
 
 use super::*;
 use crate::gui::grid::CellKind;
@@ -202,6 +203,31 @@ fn a_slow_table_holds_up_no_frame_and_is_cancelled_at_once() {
     }
     until(&mut harness, |b| matches!(b.view.main.cell(0, 0).kind, CellKind::Failed(_)));
     harness.get_by_label("Read again");
+}
+
+#[test]
+fn five_scans_keep_no_page_from_its_rows() {
+    let mut harness = bench(Made::new(Rows::Exact(ROWS)));
+    let jobs = harness.state().jobs.clone();
+    let run = |_| {
+        jobs.run("scan", Priority::Background, |task| {
+            while !task.is_cancelled() {
+                std::hint::spin_loop();
+            }
+        })
+    };
+    let scans: Vec<_> = (0..5).map(run).collect();
+    while jobs.list().iter().filter(|job| job.running && job.title == "scan").count() < 5 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    // Far from the page that is there already.
+    let asked = Instant::now();
+    assert!(request(&mut harness, &Request::GoTo("700,000,000".to_owned())));
+    until(&mut harness, |b| b.status.under == "n[700,000,000] = 700000000");
+    println!("a page beside five scans: {:.1?}", asked.elapsed());
+    frame_times(&harness.state().frames);
+    assert_eq!(jobs.list().iter().filter(|job| job.running && job.title == "scan").count(), 5, "they go on");
+    scans.iter().for_each(|task| task.cancel());
 }
 
 #[test]
