@@ -2,8 +2,8 @@
 //! heat map has two: an overview, and what is in sight. While a large window is read its layer shows what
 //! there is so far ([`tiles`]).
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock};
 
 use egui::{Color32, ColorImage, Ui};
 use gander::bytes::cache::Cache;
@@ -18,23 +18,35 @@ use gander::jobs::{JobSpec, Jobs, Partial, Slot};
 
 use crate::gui::ui::canvas::{Painted, Viewport};
 
-/// Which plane: of which picture's array, which slice, which part of it, seen as what.
-pub(crate) type PlaneKey = (u64, Slice, Window, ComplexPart);
+/// Which plane of an array: which slice, which part of it, seen as what.
+pub(crate) type PlaneKey = (Slice, Window, ComplexPart);
 
-/// Planes that were looked at or will be: a slider that goes back and forth finds them here. One cache for
-/// all views, so that many tabs do not add up.
-static PLANES: LazyLock<Cache<PlaneKey, Arc<Plane>>> = LazyLock::new(|| Cache::new(192 << 20));
+/// The most bytes of planes that one picture keeps; all of them share the budget of decoded bytes.
+const KEPT: usize = 192 << 20;
 
-/// The plane, if it is in memory.
-pub(super) fn in_memory(key: &PlaneKey) -> Option<Arc<Plane>> {
-    PLANES.get(key)
+/// Planes of one array that were looked at or will be: a slider that goes back and forth finds them here. They go when
+/// nobody shows the array any more.
+#[derive(Clone)]
+pub(crate) struct Planes(Arc<Cache<PlaneKey, Arc<Plane>>>);
+
+impl Default for Planes {
+    fn default() -> Self {
+        Planes(Arc::new(Cache::new(KEPT)))
+    }
 }
 
-/// Keeps a plane that is whole.
-pub(super) fn keep(key: PlaneKey, plane: &Arc<Plane>) {
-    if plane.is_whole() {
-        let bytes = plane.raw.len() + plane.summary.sample.len() * 8 + plane.summary.places.len() * 24;
-        PLANES.put(key, plane.clone(), bytes);
+impl Planes {
+    /// The plane, if it is in memory.
+    pub(super) fn get(&self, key: &PlaneKey) -> Option<Arc<Plane>> {
+        self.0.get(key)
+    }
+
+    /// Keeps a plane that is whole.
+    pub(super) fn put(&self, key: PlaneKey, plane: &Arc<Plane>) {
+        if plane.is_whole() {
+            let bytes = plane.raw.len() + plane.summary.sample.len() * 8 + plane.summary.places.len() * 24;
+            self.0.put(key, plane.clone(), bytes);
+        }
     }
 }
 
@@ -82,6 +94,7 @@ pub(crate) struct Wanted<'a> {
     /// The words for the status bar.
     pub(crate) title: &'a str,
     pub(crate) key: PlaneKey,
+    pub(crate) planes: &'a Planes,
     pub(crate) style: &'a RenderSpec,
     /// What is known of the whole slice, if it was looked at.
     pub(crate) summary: Option<&'a Arc<ValueSummary>>,
@@ -92,6 +105,7 @@ impl Wanted<'_> {
         let maker = Maker {
             array: self.array.clone(),
             key: self.key.clone(),
+            planes: self.planes.clone(),
             style: *self.style,
             summary: self.summary.cloned(),
         };
@@ -108,6 +122,7 @@ impl Wanted<'_> {
 struct Maker {
     array: Arc<dyn Array>,
     key: PlaneKey,
+    planes: Planes,
     style: RenderSpec,
     summary: Option<Arc<ValueSummary>>,
 }
@@ -120,13 +135,13 @@ impl Maker {
     }
 
     fn make(&self, task: &Task, partial: &Partial<'_, Picture>) -> Result<Picture> {
-        if let Some(plane) = in_memory(&self.key) {
+        if let Some(plane) = self.planes.get(&self.key) {
             return Ok(self.picture(plane));
         }
-        let (_, slice, window, part) = &self.key;
+        let (slice, window, part) = &self.key;
         let mut publish = |plane: Plane| partial.show(self.picture(Arc::new(plane)));
         let plane = Arc::new(tiles::read(&*self.array, task, slice, *window, *part, &mut publish)?);
-        keep(self.key.clone(), &plane);
+        self.planes.put(self.key.clone(), &plane);
         Ok(self.picture(plane))
     }
 }
@@ -134,7 +149,7 @@ impl Maker {
 impl Layer {
     /// Asks for what is missing and takes what came.
     pub(crate) fn update(&mut self, ui: &Ui, jobs: &Jobs, wanted: &Wanted<'_>) -> State {
-        let (_, slice, ..) = &wanted.key;
+        let (slice, ..) = &wanted.key;
         let asked = wanted.ask(&self.pictures, jobs);
         let made = asked.so_far();
         // Where somebody stopped it, what there is stays.

@@ -12,7 +12,7 @@ use gander::data::plane::{Slice, Window};
 use gander::data::region::{Region, Span};
 use gander::jobs::{Jobs, Slot};
 
-use super::layer::{self, PlaneKey};
+use super::layer::{PlaneKey, Planes};
 
 /// Slices that are read ahead.
 const SLICES: u64 = 6;
@@ -37,7 +37,7 @@ pub(crate) struct Prefetcher {
 
 /// What is read ahead.
 pub(crate) struct Next<'a> {
-    pub(crate) picture: u64,
+    pub(crate) planes: &'a Planes,
     pub(crate) array: &'a Arc<dyn Array>,
     pub(crate) slice: &'a Slice,
     pub(crate) window: Window,
@@ -47,14 +47,14 @@ pub(crate) struct Next<'a> {
 impl Prefetcher {
     /// Follows the slices that are looked at; once this one is `there`, reads those behind it.
     pub(crate) fn follow(&mut self, jobs: &Jobs, next: &Next<'_>, there: bool) {
-        let (window, picture, part) = (next.window, next.picture, next.part);
+        let (window, planes, part) = (next.window, next.planes.clone(), next.part);
         self.follow_with(jobs, next.array, next.slice, window, there, move |array, task, slice| {
-            let key: PlaneKey = (picture, slice.clone(), window, part);
-            if layer::in_memory(&key).is_some() {
+            let key: PlaneKey = (slice.clone(), window, part);
+            if planes.get(&key).is_some() {
                 return Ok(());
             }
             let plane = tiles::read(array, task, slice, window, part, &mut |_| {})?;
-            layer::keep(key, &Arc::new(plane));
+            planes.put(key, &Arc::new(plane));
             Ok(())
         });
     }

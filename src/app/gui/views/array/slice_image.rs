@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::{ViewCx, Zoom};
 use super::coalescer::Coalescer;
-use super::layer::{Layer, Wanted};
+use super::layer::{Layer, Planes, Wanted};
 use super::overlays;
 use super::prefetcher::{Next, Prefetcher};
 use super::probe::{self, Probe};
@@ -37,7 +37,7 @@ const LARGEST_FITTED: f64 = 64.0;
 #[derive(Default)]
 pub(crate) struct SliceImage {
     pub(crate) camera: Camera,
-    number: Number,
+    planes: Planes,
     /// The overview, and what is in sight.
     layers: [Layer; 2],
     ahead: Prefetcher,
@@ -59,17 +59,6 @@ pub(crate) struct SliceImage {
     picked: Option<[u64; 2]>,
     /// The widget, once it was drawn.
     id: Option<egui::Id>,
-}
-
-/// A number that no other picture of this process has: planes are kept by it.
-struct Number(u64);
-
-impl Default for Number {
-    fn default() -> Self {
-        use std::sync::atomic::{AtomicU64, Ordering};
-        static NEXT: AtomicU64 = AtomicU64::new(1);
-        Number(NEXT.fetch_add(1, Ordering::Relaxed))
-    }
 }
 
 /// What a picture is of.
@@ -149,7 +138,7 @@ impl SliceImage {
         self.probe = Probe::default();
         (self.before, self.summary_asked) = (None, None);
         self.coalescer = Coalescer::default();
-        self.number = Number::default();
+        self.planes = Planes::default();
     }
 
     /// Where the cross-hair was put in this frame: column and row.
@@ -296,11 +285,12 @@ impl SliceImage {
         for (layer, window) in self.layers.iter_mut().zip(windows) {
             // What is in sight is not worth a job while nothing of the slice is there.
             let Some(window) = window.filter(|_| std::mem::take(&mut first) || got.drawn) else { continue };
-            let key = (self.number.0, slice.clone(), window, look.style.part());
+            let key = (slice.clone(), window, look.style.part());
             let wanted = Wanted {
                 array: look.array,
                 title: &title,
                 key,
+                planes: &self.planes,
                 style: &look.style,
                 summary: summary.as_ref(),
             };
@@ -330,7 +320,7 @@ impl SliceImage {
         let window = look.slice.coarse(OVERVIEW);
         let there = self.layers[0].has(look.slice, &window);
         let next = Next {
-            picture: self.number.0,
+            planes: &self.planes,
             array: look.array,
             slice: look.slice,
             window,
