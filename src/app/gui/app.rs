@@ -41,6 +41,8 @@ pub(crate) struct App {
     explorer: Explorer,
     tabs: Tabs,
     inspector: Inspector,
+    /// Whether it is about a node.
+    inspects: bool,
     status_bar: StatusBar,
     status: Status,
     workspace: Workspace,
@@ -92,6 +94,7 @@ impl App {
             explorer: Explorer::default(),
             tabs: Tabs::default(),
             inspector: Inspector::default(),
+            inspects: false,
             status_bar: StatusBar::default(),
             status: Status::default(),
             workspace: Workspace {
@@ -209,7 +212,16 @@ impl App {
         if inspector && !self.tabs.is_empty() {
             self.inspector_panel(ui, width);
         }
+        self.end_inspection();
         CentralPanel::no_frame().frame(Frame::new().fill(theme.bg2)).show(ui, |ui| self.middle(ui));
+    }
+
+    /// What the inspector asked for ends with the tab that it was about.
+    fn end_inspection(&mut self) {
+        let inspects = self.tabs.target().is_some();
+        if std::mem::replace(&mut self.inspects, inspects) && !inspects {
+            self.inspector = Inspector::default();
+        }
     }
 
     fn explorer_panel(&mut self, ui: &mut Ui, width: f32) {

@@ -89,6 +89,8 @@ impl Explorer {
         self.roots.remove(&file);
         self.reopen.remove(&file);
         self.sums.clear();
+        // What was found holds on to its files.
+        self.search.clear();
         if self.selected.as_ref().is_some_and(|place| place.file == file) {
             self.selected = None;
         }

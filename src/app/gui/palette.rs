@@ -93,6 +93,14 @@ impl Palette {
         self.open = false;
     }
 
+    /// Lets go of what it found: a file was closed.
+    pub(crate) fn forget(&mut self) {
+        self.lines = Arc::default();
+        self.made = None;
+        self.found.clear();
+        self.sums.clear();
+    }
+
     /// Whether it is open.
     pub(crate) fn is_open(&self) -> bool {
         self.open

@@ -49,6 +49,7 @@ impl App {
     pub(super) fn close_file(&mut self, ctx: &Context, id: u64) {
         self.tabs.close_file(id);
         self.explorer.file_is_closed(id);
+        self.palette.forget();
         self.files.close(id);
         self.save_soon(ctx);
     }

@@ -363,3 +363,30 @@ fn keys_of_views_are_none_of_the_windows() {
         assert!(harness.query_by_role_and_label(Role::ListBoxOption, first.words).is_some());
     }
 }
+
+#[test]
+fn nothing_keeps_a_file_that_was_closed() {
+    let names =
+        ["showcase/people.csv", "showcase/weights.safetensors", "showcase/field.npy", "showcase/photo.png"];
+    for name in names {
+        let mut harness = window(&[&fixture(name)]);
+        harness.key_press_modifiers(Modifiers::ALT, Key::Num2);
+        settle(&mut harness);
+        // What was searched for is a place to be forgotten, too.
+        harness.key_press_modifiers(Modifiers::COMMAND, Key::P);
+        settle(&mut harness);
+        harness.event(egui::Event::Text("e".to_owned()));
+        settle(&mut harness);
+        harness.key_press(Key::Escape);
+        settle(&mut harness);
+        let app = harness.state().app();
+        let file = app.files.iter().next().unwrap();
+        let (id, document) = (file.id, Arc::downgrade(file.document().unwrap()));
+        let root = Arc::downgrade(&document.upgrade().unwrap().root);
+        let ctx = harness.ctx.clone();
+        harness.state_mut().app.as_mut().unwrap().close_file(&ctx, id);
+        settle(&mut harness);
+        assert!(document.upgrade().is_none(), "{name}: its document is kept");
+        assert!(root.upgrade().is_none(), "{name}: its nodes are kept");
+    }
+}
