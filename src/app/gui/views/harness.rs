@@ -59,26 +59,24 @@ pub(super) fn bench(name: &str, content: Content) -> Harness<'static, ViewHarnes
 /// A harness around the view of a node without content.
 pub(super) fn bench_of(node: Arc<Node>) -> Harness<'static, ViewHarness> {
     let target = Target { node, ..target("a", Content::Bytes(Source::memory("a", vec![0]))) };
-    let bench = ViewHarness::new(super::node_view(&target), target);
-    Harness::builder()
-        .with_size(SIZE)
-        .with_step_dt(1.0 / 60.0)
-        .with_context_setup(theme::apply)
-        .allow_missing_glyphs()
-        .build_ui_state(ViewHarness::frame, bench)
+    around(ViewHarness::new(super::node_view(&target), target))
 }
 
 /// The same, where arrays were looked at before.
 pub(super) fn bench_with(name: &str, content: Content, mappings: Mappings) -> Harness<'static, ViewHarness> {
     let target = target(name, content);
     let workspace = Workspace { mappings, ..Workspace::default() };
-    let bench = ViewHarness { workspace, ..ViewHarness::new(super::node_view(&target), target) };
+    around(ViewHarness { workspace, ..ViewHarness::new(super::node_view(&target), target) })
+}
+
+/// A harness around a view.
+fn around(view: ViewHarness) -> Harness<'static, ViewHarness> {
     Harness::builder()
         .with_size(SIZE)
         .with_step_dt(1.0 / 60.0)
         .with_context_setup(theme::apply)
         .allow_missing_glyphs()
-        .build_ui_state(ViewHarness::frame, bench)
+        .build_ui_state(ViewHarness::frame, view)
 }
 
 impl<V: View + ?Sized> ViewHarness<V> {
