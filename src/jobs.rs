@@ -13,6 +13,7 @@ use crate::bytes::task::Task;
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 /// How urgent a job is.
@@ -62,6 +63,8 @@ struct Shared {
     queue: Mutex<Queue>,
     for_views: Condvar,
     for_background: Condvar,
+    /// How often everything was cancelled.
+    cancellations: AtomicU64,
     wake: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -88,6 +91,7 @@ impl Jobs {
             queue: Mutex::default(),
             for_views: Condvar::new(),
             for_background: Condvar::new(),
+            cancellations: AtomicU64::new(0),
             wake: Box::new(wake),
         });
         for n in 0..VIEW {
@@ -141,6 +145,17 @@ impl Jobs {
     /// What runs and waits, oldest first.
     pub fn list(&self) -> Vec<JobInfo> {
         self.0.0.queue.lock().all.clone()
+    }
+
+    /// Cancels everything that runs and waits, also what waits in a [`Slot`] for its turn.
+    pub fn cancel_all(&self) {
+        self.0.0.cancellations.fetch_add(1, Ordering::Relaxed);
+        self.0.0.queue.lock().all.iter().for_each(|job| job.task.cancel());
+    }
+
+    /// How often everything was cancelled.
+    fn cancellations(&self) -> u64 {
+        self.0.0.cancellations.load(Ordering::Relaxed)
     }
 
     /// Wakes the window.
@@ -230,7 +245,6 @@ impl Shared {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use std::sync::atomic::{AtomicU64, Ordering};
     use std::time::Duration;
 
     pub(super) fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
@@ -258,7 +272,7 @@ pub(crate) mod tests {
             });
         }
         wait_for(|| (together.load(Ordering::Relaxed) == many).then_some(()));
-        jobs.list().iter().for_each(|job| job.task.cancel());
+        jobs.cancel_all();
         wait_for(|| (together.load(Ordering::Relaxed) == 0).then_some(()));
         // Workers that have nothing to do take the next ones.
         jobs.run("one more", Priority::Background, |_| ());

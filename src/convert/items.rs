@@ -71,7 +71,10 @@ pub fn gather(task: &Task, node: &Arc<Node>, path: &str) -> Result<Vec<Item>> {
             sort(&name, below, &mut found, &mut around);
         }
         // A tensor may have tensors below it; the parts of a table or a picture are its own.
-        let whole = !matches!(below.content, None | Some(Content::Array(_)));
+        let whole = match below.content {
+            None | Some(Content::Array(_)) => false,
+            Some(Content::Table(_) | Content::Image(_) | Content::Text(_) | Content::Bytes(_)) => true,
+        };
         // Said before a million files are opened for nothing.
         if !whole && below.child_count().is_some_and(|count| count > limits::WALKED) {
             let most = display::count(limits::WALKED);

@@ -12,6 +12,7 @@ use crate::bytes::error::{Error, Result};
 use crate::bytes::guard::guarded;
 use crate::bytes::task::Task;
 use parking_lot::Mutex;
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -46,6 +47,8 @@ struct Request<K, T> {
     spec: JobSpec,
     make: Make<T>,
     since: Instant,
+    /// How often the user had cancelled everything when it was made.
+    cancellations: u64,
 }
 
 type Make<T> = Box<dyn FnOnce(&Task, &Partial<'_, T>) -> Result<Arc<T>> + Send>;
@@ -53,7 +56,7 @@ type Make<T> = Box<dyn FnOnce(&Task, &Partial<'_, T>) -> Result<Arc<T>> + Send>;
 /// How a value is asked for: what the status bar says of its job, and how urgent it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobSpec {
-    title: String,
+    title: Cow<'static, str>,
     priority: Priority,
     /// Whether a request that the user cancelled is forgotten, so that the next look asks anew.
     again: bool,
@@ -62,18 +65,18 @@ pub struct JobSpec {
 impl JobSpec {
     /// Values that are waited for: a page, a listing. Their jobs look at what is in sight, never at all there is; one that
     /// the user cancels is asked for again by the next look.
-    pub fn view(title: impl Into<String>) -> Self {
+    pub fn view(title: impl Into<Cow<'static, str>>) -> Self {
         JobSpec { title: title.into(), priority: Priority::View, again: true }
     }
 
     /// Values that are waited for too, and may take long or answer what somebody did once: an open file, a copy. One
     /// that the user cancels stays cancelled.
-    pub fn once(title: impl Into<String>) -> Self {
+    pub fn once(title: impl Into<Cow<'static, str>>) -> Self {
         JobSpec { title: title.into(), priority: Priority::View, again: false }
     }
 
     /// Passes over all there is. One that the user cancels stays cancelled.
-    pub fn scan(title: impl Into<String>) -> Self {
+    pub fn scan(title: impl Into<Cow<'static, str>>) -> Self {
         JobSpec { title: title.into(), priority: Priority::Background, again: false }
     }
 }
@@ -160,38 +163,15 @@ impl<K, T> Drop for Slot<K, T> {
 }
 
 impl<K: Clone + PartialEq + Send + 'static, T: Send + Sync + 'static> Slot<K, T> {
-    /// The value for `key`, or what there is until it comes. Never waits. `title` is what the status
-    /// bar says; `make` runs on a worker.
+    /// The value for `key`, or what there is until it comes. Never waits; `make` runs on a worker.
     pub fn get(
         &self,
         jobs: &Jobs,
         key: &K,
-        title: &str,
+        spec: JobSpec,
         make: impl FnOnce(&Task) -> Result<T> + Send + 'static,
     ) -> Shown<T> {
-        self.ask(jobs, key, || JobSpec::view(title), |task, _| make(task))
-    }
-
-    /// The same for what stays cancelled if the user cancels it.
-    pub fn once(
-        &self,
-        jobs: &Jobs,
-        key: &K,
-        title: &str,
-        make: impl FnOnce(&Task) -> Result<T> + Send + 'static,
-    ) -> Shown<T> {
-        self.ask(jobs, key, || JobSpec::once(title), |task, _| make(task))
-    }
-
-    /// The same by a pass over all there is.
-    pub fn scan(
-        &self,
-        jobs: &Jobs,
-        key: &K,
-        title: &str,
-        make: impl FnOnce(&Task) -> Result<T> + Send + 'static,
-    ) -> Shown<T> {
-        self.ask(jobs, key, || JobSpec::scan(title), |task, _| make(task))
+        self.ask(jobs, key, || spec, |task, _| make(task))
     }
 
     /// The same for a job that shows what it has on the way. `spec` is asked for when the job begins.
@@ -221,7 +201,13 @@ impl<K: Clone + PartialEq + Send + 'static, T: Send + Sync + 'static> Slot<K, T>
             running.task.cancel();
         }
         state.partial = None;
-        let request = Request { key: key.clone(), spec: spec(), make: Box::new(make), since: Instant::now() };
+        let request = Request {
+            key: key.clone(),
+            spec: spec(),
+            make: Box::new(make),
+            since: Instant::now(),
+            cancellations: jobs.cancellations(),
+        };
         if state.in_flight < IN_FLIGHT {
             start(&self.0, &mut state, jobs, request);
         } else {
@@ -267,7 +253,8 @@ where
     T: Send + Sync + 'static,
 {
     let (slot, again) = (slot.clone(), jobs.clone());
-    let Request { key, spec: JobSpec { title, priority, again: forgets }, make, since } = request;
+    let Request { key, spec: JobSpec { title, priority, again: forgets }, make, since, cancellations: _ } =
+        request;
     state.in_flight += 1;
     state.last += 1;
     let (number, wanted) = (state.last, key.clone());
@@ -318,8 +305,16 @@ fn finish<K, T>(
             replaced.1 = state.value.replace((key, result));
         }
     }
-    if let Some(next) = state.next.take() {
-        start(slot, &mut state, jobs, next);
+    match state.next.take() {
+        // The user cancelled everything while it waited.
+        Some(next) if next.cancellations != jobs.cancellations() => {
+            state.running = None;
+            if !next.spec.again {
+                replaced.1 = state.value.replace((next.key, Err(Error::cancelled())));
+            }
+        }
+        Some(next) => start(slot, &mut state, jobs, next),
+        None => {}
     }
 }
 
@@ -376,10 +371,10 @@ mod tests {
         let jobs = Jobs::new(|| {});
         let slot: Slot<u32, u32> = Slot::default();
         let made = |n: u32| move |_: &Task| Ok(n * 10);
-        wait_for(|| slot.get(&jobs, &1, "one", made(1)).value);
+        wait_for(|| slot.get(&jobs, &1, JobSpec::view("one"), made(1)).value);
         let release = Arc::new(AtomicU64::new(0));
         let gate = release.clone();
-        let shown = slot.get(&jobs, &2, "two", move |task| {
+        let shown = slot.get(&jobs, &2, JobSpec::view("two"), move |task| {
             while gate.load(Ordering::Relaxed) == 0 {
                 task.check()?;
                 std::thread::sleep(Duration::from_millis(1));
@@ -388,7 +383,7 @@ mod tests {
         });
         assert_eq!((shown.value.as_deref(), shown.fresh, shown.runs()), (Some(&10), false, true));
         assert!(shown.ready().is_none() && shown.answer().is_none());
-        let three = wait_for(|| slot.get(&jobs, &3, "three", made(3)).ready());
+        let three = wait_for(|| slot.get(&jobs, &3, JobSpec::view("three"), made(3)).ready());
         assert_eq!(*three, 30);
         release.store(1, Ordering::Relaxed);
         std::thread::sleep(Duration::from_millis(30));
@@ -400,7 +395,7 @@ mod tests {
         let jobs = Jobs::new(|| {});
         for round in 0..20 {
             let slot: Slot<u32, u32> = Slot::default();
-            let error = wait_for(|| slot.get(&jobs, &round, "p", |_| panic!("boom")).error);
+            let error = wait_for(|| slot.get(&jobs, &round, JobSpec::view("p"), |_| panic!("boom")).error);
             assert!(error.to_string().contains("boom"));
         }
     }
@@ -445,8 +440,46 @@ mod tests {
     /// Cancels every job once there is one, as *Cancel all jobs* does; waits until they are gone.
     fn cancel_all(jobs: &Jobs) {
         wait_for(|| (!jobs.list().is_empty()).then_some(()));
-        jobs.list().iter().for_each(|job| job.task.cancel());
+        jobs.cancel_all();
         wait_for(|| jobs.list().is_empty().then_some(()));
+    }
+
+    #[test]
+    fn what_waits_for_its_turn_is_cancelled_with_everything() {
+        let jobs = Jobs::new(|| {});
+        for spec in [JobSpec::scan as fn(&'static str) -> JobSpec, JobSpec::view] {
+            let slot: Slot<u32, u64> = Slot::default();
+            let (deaf, runs) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+            // Readers that do not look up: the third request waits for one of them to end.
+            let ask = |key: u32| {
+                let (deaf, runs) = (deaf.clone(), runs.clone());
+                slot.ask(
+                    &jobs,
+                    &key,
+                    || spec("all of it"),
+                    move |_, _| {
+                        runs.fetch_add(1, Ordering::Relaxed);
+                        while !deaf.load(Ordering::Relaxed) {
+                            std::thread::sleep(Duration::from_millis(1));
+                        }
+                        Ok(u64::from(key))
+                    },
+                )
+            };
+            for key in 1..=2 {
+                ask(key);
+                wait_for(|| (runs.load(Ordering::Relaxed) == u64::from(key)).then_some(()));
+            }
+            assert!(ask(3).runs());
+            jobs.cancel_all();
+            deaf.store(true, Ordering::Relaxed);
+            wait_for(|| (!slot.is_busy() && jobs.list().is_empty()).then_some(()));
+            assert_eq!(runs.load(Ordering::Relaxed), 2, "it began after all");
+            let stays = spec("") == JobSpec::scan("");
+            assert_eq!(slot.peek(&3).error.is_some_and(|error| error.is_cancelled()), stays);
+            slot.clear();
+            assert_eq!(*wait_for(|| ask(3).ready()), 3);
+        }
     }
 
     #[test]
@@ -494,7 +527,7 @@ mod tests {
         let runs = Arc::new(AtomicU64::new(0));
         let ask = || {
             let runs = runs.clone();
-            slot.get(&jobs, &1, "a page", move |_| {
+            slot.get(&jobs, &1, JobSpec::view("a page"), move |_| {
                 runs.fetch_add(1, Ordering::Relaxed);
                 Err(Error::cancelled())
             })
@@ -535,6 +568,6 @@ mod tests {
             wait_for(|| scan.ask(&jobs, &1, || JobSpec::scan("scan"), counting(&never)).partial);
         }
         let page: Slot<u32, u32> = Slot::default();
-        assert_eq!(*wait_for(|| page.get(&jobs, &1, "page", |_| Ok(7)).ready()), 7);
+        assert_eq!(*wait_for(|| page.get(&jobs, &1, JobSpec::view("page"), |_| Ok(7)).ready()), 7);
     }
 }

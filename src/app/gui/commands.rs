@@ -7,7 +7,7 @@ use egui::{Context, Key, KeyboardShortcut, Modifiers};
 use gander::data::format::Options;
 
 use super::icons::Icon;
-use super::target::{Exported, QueryStart, Request, Target};
+use super::target::{ExportSource, QueryStart, Request, Target};
 
 /// Something to be done after this frame, by whoever draws.
 pub(crate) enum Action {
@@ -52,7 +52,7 @@ pub(crate) enum Action {
     /// Open the dialog that converts many files.
     Convert(Vec<PathBuf>),
     /// Open the export dialog for this.
-    Export(Exported),
+    Export(ExportSource),
     /// Say this at the bottom of the window for a while.
     Notice(String),
 }

@@ -17,7 +17,7 @@ use gander::jobs::Jobs;
 use super::commands::{Action, Label};
 use super::exports::Exports;
 use super::icons::Icon;
-use super::target::Exported;
+use super::target::ExportSource;
 use super::theme::{self, Theme, space};
 
 /// One of them.
@@ -90,7 +90,7 @@ impl Dialogs {
     }
 
     /// Opens the export of a node, or of a part of it.
-    pub(crate) fn export(&mut self, what: Exported) {
+    pub(crate) fn export(&mut self, what: ExportSource) {
         self.open = Some(Dialog::Export(Box::new(export::Export::new(what))));
     }
 

@@ -10,7 +10,7 @@ use egui::{EventFilter, Key, Ui};
 use gander::bytes::error::Error;
 use gander::bytes::limits;
 use gander::data::node::Node;
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{JobSpec, Jobs, Slot};
 
 use super::commands::{Action, Where};
 use super::facts::Sums;
@@ -441,8 +441,9 @@ impl Explorer {
         let stamps = documents.iter().map(|(id, _)| *id).collect();
         let state = documents.iter().map(|(_, d)| Arc::as_ptr(d) as usize).fold(0, usize::wrapping_add);
         let (wanted, key) = (query.clone(), (self.filter.clone(), stamps, state));
-        let shown =
-            self.search.scan(jobs, &key, "searching", move |task| search::find(task, &documents, &wanted));
+        let shown = self
+            .search
+            .get(jobs, &key, JobSpec::scan("searching"), move |task| search::find(task, &documents, &wanted));
         if let Some(error) = &shown.error {
             self.search_failed(ui, error);
             return;

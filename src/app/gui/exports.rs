@@ -30,7 +30,7 @@ use parking_lot::Mutex;
 pub(crate) use batch::{Conversion, Line, Progress, plan_file};
 pub(crate) use leave::Leave;
 pub(crate) use rows::progress_bar;
-pub(crate) use write::Written;
+pub(crate) use write::ExportOutcome;
 
 /// How many run at the same time.
 const RUNNING: usize = 2;
@@ -47,7 +47,7 @@ pub(crate) enum State {
     /// Its job runs, since then; it is being cancelled where its task is.
     Running(Task, Instant),
     /// It was written.
-    Done(Arc<Written>),
+    Done(Arc<ExportOutcome>),
     /// It was not written, and why.
     Failed(Arc<Error>),
     /// The user stopped it.
@@ -134,7 +134,7 @@ fn file_name(path: &Path) -> String {
     path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
 }
 
-type Work = Box<dyn FnOnce(&Task) -> Result<Written> + Send>;
+type Work = Box<dyn FnOnce(&Task) -> Result<ExportOutcome> + Send>;
 
 /// An export, and its work until that begins.
 struct Queued {
@@ -171,7 +171,8 @@ impl Exports {
 
     /// Converts files as soon as its turn comes; gives the number of the export, and how far each file is.
     pub(crate) fn convert(&self, conversion: Conversion) -> (u64, Arc<Progress>) {
-        let progress = Arc::new(Progress::new(conversion.files.clone()));
+        let places = conversion.places(|path| self.is_target(path));
+        let progress = Arc::new(Progress::new(conversion.files.clone(), places));
         let (folder, lines) = (conversion.folder.clone(), progress.clone());
         let work = Box::new(move |task: &Task| conversion.run(task, &lines));
         (self.add(folder, Some(progress.clone()), work), progress)
@@ -207,7 +208,10 @@ impl Exports {
     pub(crate) fn is_target(&self, path: &Path) -> bool {
         let queue = self.0.queue.lock();
         let mut busy = queue.all.iter().filter(|queued| !queued.entry.state.has_ended());
-        busy.any(|queued| queued.entry.batch.is_none() && *queued.entry.path == *path)
+        busy.any(|queued| match &queued.entry.batch {
+            Some(batch) => batch.writes(path),
+            None => *queued.entry.path == *path,
+        })
     }
 
     /// Stops one: at once where it waits, when its job looks up where it runs.
@@ -329,7 +333,7 @@ impl Shared {
         queued.entry.state = State::Running(task, Instant::now());
     }
 
-    fn end(self: &Arc<Self>, id: u64, task: &Task, result: Result<Written>) {
+    fn end(self: &Arc<Self>, id: u64, task: &Task, result: Result<ExportOutcome>) {
         let mut queue = self.queue.lock();
         if let Some(queued) = queue.all.iter_mut().find(|queued| queued.entry.id == id) {
             queued.entry.state = match result {
@@ -382,7 +386,7 @@ impl Summary {
             ([], last) if matches!(last.state, State::Cancelled) => {
                 (Tone::Calm, format!("Cancelled: {}", short(&last.name())))
             }
-            ([], last) if good.count() == 1 => (Tone::Good, format!("Exported {}", short(&last.name()))),
+            ([], last) if good.count() == 1 => (Tone::Good, format!("ExportSource {}", short(&last.name()))),
             ([], _) => (Tone::Good, format!("{} exports have ended", news().count())),
         };
         Some(Summary { words, tone, fraction: None })

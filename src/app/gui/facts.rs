@@ -9,7 +9,7 @@ use gander::data::content::{Content, Kind};
 use gander::data::dtype::DType;
 use gander::data::node::{Children, Node};
 use gander::formats::FORMATS;
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{JobSpec, Jobs, Slot};
 
 use super::icons::Icon;
 
@@ -185,7 +185,7 @@ impl Sums {
         }
         let (_, slot) = self.coming.entry(key).or_insert_with(|| (list.clone(), Slot::default()));
         let source = list.clone();
-        let shown = slot.get(jobs, &(), "", move |_| Ok(Sums::default().bytes(&source)));
+        let shown = slot.get(jobs, &(), JobSpec::view(""), move |_| Ok(Sums::default().bytes(&source)));
         let sum = *shown.ready()?;
         self.coming.remove(&key);
         self.known.insert(key, (list.clone(), sum));

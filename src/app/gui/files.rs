@@ -11,7 +11,7 @@ use gander::data::content::Kind;
 use gander::data::format::Options;
 use gander::data::open::Document;
 use gander::formats::array::raw;
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{JobSpec, Jobs, Slot};
 use parking_lot::Mutex;
 
 use super::watch::{Change, Watch};
@@ -81,7 +81,7 @@ impl File {
             String::new()
         };
         let parts = self.parts.clone();
-        let shown = self.slot.once(jobs, &self.generation, &title, move |task| {
+        let shown = self.slot.get(jobs, &self.generation, JobSpec::once(title), move |task| {
             if !parts.is_empty() {
                 return gander::formats::together(task, &parts);
             }

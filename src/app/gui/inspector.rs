@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use egui::{Frame, Margin, ScrollArea, Sense, Ui};
 use gander::data::content::Content;
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{JobSpec, Jobs, Slot};
 
 use super::commands::Action;
 use super::theme::{self, Severity, Theme, size, space};
@@ -61,7 +61,7 @@ impl Inspector {
     ) {
         let key: Key = (target.file, Arc::as_ptr(&target.node) as usize, subject.clone());
         let (of, about) = (target.clone(), subject.clone());
-        let shown = self.known.get(jobs, &key, "", move |task| {
+        let shown = self.known.get(jobs, &key, JobSpec::view(""), move |task| {
             task.check()?;
             Ok(details::known(task, &of, &about))
         });

@@ -12,7 +12,7 @@ use gander::bytes::display;
 use gander::bytes::error::Result;
 use gander::bytes::task::Task;
 use gander::data::content::{Content, Table};
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{JobSpec, Jobs, Slot};
 
 use super::commands::{Action, COMMANDS, Command, CommandId, Label, Menu, Where};
 use super::facts::{self, Sums};
@@ -194,9 +194,9 @@ impl Palette {
         self.searching = false;
         if !special && !query.is_empty() {
             let wanted = query.clone();
-            let shown = self
-                .found
-                .get(jobs, &(text.clone(), state), "", move |task| search::find(task, &documents, &wanted));
+            let shown = self.found.get(jobs, &(text.clone(), state), JobSpec::view(""), move |task| {
+                search::find(task, &documents, &wanted)
+            });
             self.searching = !shown.fresh;
             hits = shown.value;
         }
@@ -231,7 +231,8 @@ impl Palette {
         };
         let key = (words.to_lowercase(), Arc::as_ptr(table).cast::<()>() as usize);
         let (source, wanted) = (table.clone(), key.0.clone());
-        let shown = self.columns.get(jobs, &key, "", move |task| columns(task, &wanted, &*source));
+        let shown =
+            self.columns.get(jobs, &key, JobSpec::view(""), move |task| columns(task, &wanted, &*source));
         self.searching |= shown.runs();
         // Those of the words before stay until then.
         shown.value

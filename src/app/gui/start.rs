@@ -75,14 +75,18 @@ fn kinds(ui: &mut Ui) {
     let theme = Theme::of(ui);
     theme::section_head(ui, "What can be opened", None);
     ui.add_space(space::S1);
-    let rows = [
-        (Icon::Table, "Tables", Some(Kind::Table)),
-        (Icon::Tensor, "Arrays, models", Some(Kind::Array)),
-        (Icon::Image, "Images", Some(Kind::Image)),
-        (Icon::Document, "Text", Some(Kind::Text)),
-        (Icon::Archive, "Archives", None),
-    ];
-    for (icon, name, kind) in rows {
+    let order = [Kind::Table, Kind::Array, Kind::Image, Kind::Text, Kind::Group, Kind::Bytes];
+    debug_assert_eq!(order.len(), Kind::ALL.len());
+    for kind in order {
+        let (icon, name) = match kind {
+            Kind::Table => (Icon::Table, "Tables"),
+            Kind::Array => (Icon::Tensor, "Arrays, models"),
+            Kind::Image => (Icon::Image, "Images"),
+            Kind::Text => (Icon::Document, "Text"),
+            Kind::Group => (Icon::Archive, "Archives"),
+            // What is left has a line of its own, without names.
+            Kind::Bytes => continue,
+        };
         let names = extensions(kind);
         if names.is_empty() {
             continue;
@@ -103,15 +107,15 @@ fn kinds(ui: &mut Ui) {
     });
 }
 
-/// The usual extensions of the formats whose first kind is this one; `None` stands for containers.
-fn extensions(kind: Option<Kind>) -> Vec<&'static str> {
+/// The usual extensions of the formats whose first kind is this one; groups are archives and what is compressed.
+fn extensions(kind: Kind) -> Vec<&'static str> {
     let first =
         |reads: &[Kind]| reads.first().copied().filter(|kind| !matches!(kind, Kind::Group | Kind::Bytes));
     // Containers name no kind; nor do formats that are recognised only, which have no place here.
     let containers = ["gzip", "zstd", "bzip2", "xz", "lz4", "zlib", "zip", "tar"];
     let formats = FORMATS.iter().filter(|format| match kind {
-        Some(_) => first(format.reads) == kind,
-        None => containers.contains(&format.id),
+        Kind::Group => containers.contains(&format.id),
+        _ => first(format.reads) == Some(kind),
     });
     let mut names: Vec<&str> = formats.filter_map(|format| format.extensions.first().copied()).collect();
     names.dedup();

@@ -149,7 +149,7 @@ pub(crate) enum QueryStart {
 }
 
 /// What *Export…* writes. A part is what a view has selected, filtered or cut: words for it, and the data.
-pub(crate) enum Exported {
+pub(crate) enum ExportSource {
     /// A node, or a part of it.
     Node(Target, Option<(String, Data)>),
     /// What is no node, under this name: a query's result.

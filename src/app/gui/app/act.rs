@@ -182,7 +182,7 @@ impl App {
             CommandId::Sql => self.tabs.show_query(self.tabs.query_start()),
             CommandId::CancelJobs => {
                 self.exports.cancel_all();
-                self.jobs.list().iter().for_each(|job| job.task.cancel());
+                self.jobs.cancel_all();
             }
             CommandId::Keys => self.dialogs.open(Dialog::keys(self.tabs.view_commands())),
             CommandId::About => self.dialogs.open(Dialog::About),

@@ -14,7 +14,7 @@ use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use super::*;
 use crate::gui::Waker;
 use crate::gui::session::KeptContent;
-use crate::gui::target::{Exported, NodeRef, QueryStart, TabContent};
+use crate::gui::target::{ExportSource, NodeRef, QueryStart, TabContent};
 
 mod cancelling;
 mod explorer;

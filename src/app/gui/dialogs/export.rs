@@ -12,12 +12,12 @@ use egui::{RichText, Ui};
 use gander::convert::{self, Consent, Item, Plan, Selection, Target as FileType};
 use gander::data::content::Content;
 use gander::data::format::{Attributes, Data, Options};
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{JobSpec, Jobs, Slot};
 
 use super::{head, room};
 use crate::gui::commands::Action;
 use crate::gui::exports::Exports;
-use crate::gui::target::Exported;
+use crate::gui::target::ExportSource;
 use crate::gui::theme::{self, Theme, space};
 use crate::gui::views::Target;
 pub(crate) use batch::Batch;
@@ -67,18 +67,20 @@ pub(crate) struct Export {
     /// Whether another export writes that file.
     taken: bool,
     consent: Consent,
+    /// The plan whose losses were shown last.
+    considered: Option<Arc<Plan>>,
     /// The number of the export that was started.
     started: Option<u64>,
 }
 
 impl Export {
-    pub(super) fn new(what: Exported) -> Self {
+    pub(super) fn new(what: ExportSource) -> Self {
         let (target, name, part) = match what {
-            Exported::Node(target, part) => {
+            ExportSource::Node(target, part) => {
                 let name = node_name(&target).to_owned();
                 (Some(target), name, part)
             }
-            Exported::Part(name, part) => (None, name, Some(part)),
+            ExportSource::Part(name, part) => (None, name, Some(part)),
         };
         Export {
             whole: part.is_none(),
@@ -98,6 +100,7 @@ impl Export {
             exists: Slot::default(),
             taken: false,
             consent: Consent::default(),
+            considered: None,
             started: None,
         }
     }
@@ -174,6 +177,7 @@ impl Export {
         self.selection(ui, &items);
         let plan = self.planned(ui, jobs, &items, file_type);
         if let Some(plan) = &plan {
+            self.reconsider(plan);
             form::outline(ui, plan);
             form::losses(ui, plan, &mut self.consent.lose);
         }
@@ -193,6 +197,17 @@ impl Export {
             _ => None,
         };
         Some(Formed { plan, ready: agreed && !taken && free == Some(true), missing })
+    }
+
+    /// Consent is to the losses that were named; where others are named it is asked for anew.
+    fn reconsider(&mut self, plan: &Arc<Plan>) {
+        let before = self.considered.replace(plan.clone());
+        let Some(before) = before.filter(|before| !Arc::ptr_eq(before, plan)) else { return };
+        let serious =
+            |plan: &'_ Plan| plan.losses.iter().filter(|loss| loss.serious).cloned().collect::<Vec<_>>();
+        if serious(&before) != serious(plan) {
+            self.consent.lose = false;
+        }
     }
 
     /// Which part: what the view has selected, or all of the node.
@@ -226,7 +241,9 @@ impl Export {
         let part = self.part.clone().filter(|_| !self.whole);
         let name = stem(&self.name);
         let shown =
-            self.items.once(jobs, &self.whole, "gathering what to export", move |task| match (part, node) {
+            self.items.get(jobs, &self.whole, JobSpec::scan("gathering what to export"), move |task| match (
+                part, node,
+            ) {
                 (Some((_, data)), node) => {
                     let attributes = node.map(|(node, _)| Attributes::of(&node)).unwrap_or_default();
                     Ok(items_of(name, data, attributes))
@@ -251,8 +268,9 @@ impl Export {
         items: &Arc<Vec<Item>>,
     ) -> Option<Arc<Vec<&'static FileType>>> {
         let all = items.clone();
-        let shown =
-            self.types.get(jobs, &self.whole, "finding file types", move |_| Ok(convert::targets(&all)));
+        let shown = self
+            .types
+            .get(jobs, &self.whole, JobSpec::view("finding file types"), move |_| Ok(convert::targets(&all)));
         let types = shown.ready()?;
         if types.is_empty() {
             form::problem(ui, "No file type can hold this", "Choose a part of it in the explorer.");
@@ -332,8 +350,9 @@ impl Export {
             slice: self.slice.clone(),
         };
         let (items, options) = (items.clone(), self.options.clone());
-        let shown =
-            self.plan.get(jobs, &wanted, "", move |_| convert::plan(&items, file_type, &options, &selection));
+        let shown = self.plan.get(jobs, &wanted, JobSpec::view(""), move |_| {
+            convert::plan(&items, file_type, &options, &selection)
+        });
         if let Some(error) = shown.error {
             form::problem(ui, "This does not fit", &error.to_string());
             return None;
@@ -371,7 +390,8 @@ impl Export {
         }
         let path = PathBuf::from(&self.path);
         let asked = path.clone();
-        let shown = self.exists.get(jobs, &path, "", move |_| Ok(asked.symlink_metadata().is_ok()));
+        let shown =
+            self.exists.get(jobs, &path, JobSpec::view(""), move |_| Ok(asked.symlink_metadata().is_ok()));
         let exists = shown.ready().map(|exists| *exists);
         if exists == Some(true) {
             form::row(ui, "", |ui| {

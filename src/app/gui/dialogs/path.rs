@@ -6,7 +6,7 @@ use egui::{Key, TextEdit, Ui};
 use gander::bytes::display;
 use gander::bytes::error::{Error, Result};
 use gander::bytes::task::Task;
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{JobSpec, Jobs, Slot};
 
 use super::{head, room};
 use crate::gui::commands::Action;
@@ -104,7 +104,7 @@ impl OpenPath {
     fn offered(&self, jobs: &Jobs) -> Vec<(String, bool)> {
         let (folder, begin) = split(&self.text);
         let wanted = folder.clone();
-        let shown = self.names.get(jobs, &folder, "", move |task| list(task, &wanted));
+        let shown = self.names.get(jobs, &folder, JobSpec::view(""), move |task| list(task, &wanted));
         let Some(names) = shown.ready() else { return Vec::new() };
         let begin = begin.to_lowercase();
         let fits = names.iter().filter(|name| {

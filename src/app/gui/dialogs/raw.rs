@@ -8,7 +8,7 @@ use gander::bytes::limits;
 use gander::bytes::source::Source;
 use gander::data::format::{OptionSpec, Options};
 use gander::formats::array::raw::{FORMAT, Layout, OPTIONS};
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{JobSpec, Jobs, Slot};
 
 use super::{head, room};
 use crate::gui::commands::Action;
@@ -64,7 +64,8 @@ impl OpenRaw {
         let close = head(ui, &format!("Open {} as raw array", self.name));
         let list = egui::Popup::is_any_open(ui.ctx());
         let path = self.path.clone();
-        let shown = self.len.get(jobs, &(), "", move |task| Source::open(task, &path)?.len(task));
+        let shown =
+            self.len.get(jobs, &(), JobSpec::view(""), move |task| Source::open(task, &path)?.len(task));
         let len = shown.ready().map(|len| *len);
         if let (true, Some(len)) = (self.guess, len) {
             self.guess = false;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use egui::{Button, Ui};
 use gander::bytes::error::Result;
 use gander::bytes::task::Task;
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{JobSpec, Jobs, Slot};
 use serde::de::IgnoredAny;
 
 use super::{head, room};
@@ -77,8 +77,9 @@ impl TextDialog {
             return;
         }
         let given = self.given.clone();
-        let shown =
-            self.indented.once(jobs, &(), "indenting a text", move |task| readable(Some(task), &given));
+        let shown = self
+            .indented
+            .get(jobs, &(), JobSpec::once("indenting a text"), move |task| readable(Some(task), &given));
         match (shown.ready(), shown.error) {
             (Some(text), _) => self.shown = Some(text.as_ref().clone()),
             // Stopped by hand it is shown as it is.

@@ -12,7 +12,7 @@ use crate::gui::facts::{self, Sums};
 use crate::gui::files::{File, Files};
 use crate::gui::icons::Icon;
 use crate::gui::search::Found;
-use crate::gui::target::{Exported, QueryStart, Target};
+use crate::gui::target::{ExportSource, QueryStart, Target};
 use crate::gui::theme::{self, Theme, size, space};
 use crate::gui::ui::elided;
 use crate::gui::watch::Change;
@@ -238,9 +238,9 @@ impl Drawn {
         } else {
             theme.faint
         };
-        let wish = painter.layout_no_wrap(self.name.clone(), theme::body_font(), theme.text).size().x;
+        let name_width = painter.layout_no_wrap(self.name.clone(), theme::body_font(), theme.text).size().x;
         // The name comes first; the facts get what is left, at least two fifths.
-        let facts_room = (room - wish - space::S3).max(room * 0.4);
+        let facts_room = (room - name_width - space::S3).max(room * 0.4);
         let facts = line(&self.facts, theme::mono_small_font(), facts_color, facts_room);
         let facts_width = if self.facts.is_empty() { 0.0 } else { facts.size().x + space::S2 };
         let color = if self.pending { theme.dim } else { theme.text };
@@ -275,7 +275,7 @@ pub(super) fn menu(ui: &mut Ui, about: &About, files: &Files, actions: &mut Vec<
             actions.push(Action::Show(target.clone(), Where::Side));
         }
         if item(ui, Icon::Export, "Export…") {
-            actions.push(Action::Export(Exported::Node(target.clone(), None)));
+            actions.push(Action::Export(ExportSource::Node(target.clone(), None)));
         }
         if target.node.kind() == Kind::Table && item(ui, Icon::Database, "Query with SQL") {
             actions.push(Action::Query(QueryStart::Table(target.clone(), String::new())));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use gander::bytes::error::Error;
 use gander::data::node::{Children, Listing, Node};
-use gander::jobs::{Jobs, Shown, Slot};
+use gander::jobs::{JobSpec, Jobs, Shown, Slot};
 
 /// How many children of a lazy node are read at once.
 const PAGE: u64 = 200;
@@ -86,10 +86,11 @@ impl Page {
     ) -> Shown<(Vec<Arc<Node>>, bool)> {
         loop {
             let (whole, list, range) = (self.whole, list.clone(), range.clone());
-            let shown = self.slot.get(jobs, &whole, title, move |task| match whole {
-                true => Ok((list.page(task, range)?, true)),
-                false => list.soon(task, range),
-            });
+            let shown =
+                self.slot.get(jobs, &whole, JobSpec::view(title.to_owned()), move |task| match whole {
+                    true => Ok((list.page(task, range)?, true)),
+                    false => list.soon(task, range),
+                });
             let partly = shown.fresh && shown.value.as_ref().is_some_and(|value| !value.1);
             if whole || !partly {
                 return shown;
@@ -155,7 +156,7 @@ impl Branch {
             return true;
         }
         let node = self.node.clone();
-        let shown = self.real.get(jobs, &0, title, move |task| node.resolved(task));
+        let shown = self.real.get(jobs, &0, JobSpec::view(title.to_owned()), move |task| node.resolved(task));
         if let Some(real) = shown.value {
             self.node = (*real).clone();
             self.resolved = true;
@@ -215,7 +216,8 @@ impl Branch {
                 } else if *whole && list.count().is_none() {
                     let title = format!("counting what is in {}", self.node.name);
                     // Without a count the rows still come as they are scrolled to.
-                    self.measured.scan(jobs, &(), &title, move |task| list.measure(task).map(drop));
+                    self.measured
+                        .get(jobs, &(), JobSpec::scan(title), move |task| list.measure(task).map(drop));
                 }
                 known.cloned().map_or(Child::Pending, Child::Node)
             }
@@ -399,7 +401,7 @@ impl Branch {
             return Some(ways(list, rest));
         }
         let (list, rest) = (list.clone(), rest.to_owned());
-        let shown = self.ways.get(jobs, &path.to_owned(), "", move |_| Ok(ways(&list, &rest)));
+        let shown = self.ways.get(jobs, &path.to_owned(), JobSpec::view(""), move |_| Ok(ways(&list, &rest)));
         // What fails is not there.
         shown.answer().map(|ways| ways.map_or(Vec::new(), |ways| ways.as_ref().clone()))
     }
@@ -547,7 +549,7 @@ mod tests {
             // As *Cancel all jobs* does.
             let started = Instant::now();
             while !jobs.list().is_empty() {
-                jobs.list().iter().for_each(|job| job.task.cancel());
+                jobs.cancel_all();
                 assert!(started.elapsed() < Duration::from_secs(20), "the jobs do not end");
                 std::thread::sleep(Duration::from_millis(1));
             }

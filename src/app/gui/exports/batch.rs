@@ -11,7 +11,7 @@ use gander::convert::{self, Consent, Plan, Selection, Target as FileType};
 use gander::data::format::Options;
 use parking_lot::Mutex;
 
-use super::write::{self, Written};
+use super::write::{self, ExportOutcome};
 
 /// What is to be done.
 pub(crate) struct Conversion {
@@ -67,15 +67,22 @@ struct Now {
 #[derive(Debug)]
 pub(crate) struct Progress {
     files: Arc<[PathBuf]>,
+    /// What each of them becomes.
+    places: Vec<PathBuf>,
     now: Mutex<Now>,
 }
 
 impl Progress {
     /// All of them wait.
-    pub(super) fn new(files: Arc<[PathBuf]>) -> Self {
+    pub(super) fn new(files: Arc<[PathBuf]>, places: Vec<PathBuf>) -> Self {
         let counts = Counts { all: files.len(), ..Counts::default() };
         let now = Now { lines: vec![Line::Waiting; files.len()], counts, current: None };
-        Progress { files, now: Mutex::new(now) }
+        Progress { files, places, now: Mutex::new(now) }
+    }
+
+    /// Whether this file will be written, or was.
+    pub(super) fn writes(&self, path: &Path) -> bool {
+        self.places.iter().any(|place| place == path)
     }
 
     /// The sources.
@@ -133,14 +140,18 @@ impl Progress {
 }
 
 impl Conversion {
+    /// The files that the sources become; `taken` are those that others write.
+    pub(super) fn places(&self, taken: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
+        places(&self.folder, &self.files, self.file_type, taken)
+    }
+
     /// Converts one file after the other.
     ///
     /// # Errors
     /// Where it is cancelled; what was written by then stays.
-    pub(super) fn run(&self, task: &Task, progress: &Progress) -> Result<Written> {
-        let mut all = Written { is_checked: true, ..Written::default() };
-        let places = places(&self.folder, &self.files, self.file_type);
-        for (index, (file, to)) in self.files.iter().zip(places).enumerate() {
+    pub(super) fn run(&self, task: &Task, progress: &Progress) -> Result<ExportOutcome> {
+        let mut all = ExportOutcome { is_checked: true, ..ExportOutcome::default() };
+        for (index, (file, to)) in self.files.iter().zip(&progress.places).enumerate() {
             task.check()?;
             // The message of the file before says nothing of this one.
             task.set_message("");
@@ -148,7 +159,7 @@ impl Conversion {
             progress.set(index, Line::Running);
             let result = guarded(|| {
                 let plan = plan_file(task, file, self.file_type, &self.options)?;
-                let written = write::write(task, &plan, &to, self.consent)?;
+                let written = write::write(task, &plan, to, self.consent)?;
                 Ok((written.bytes, (plan.losses.len() + written.notes.len()) as u64))
             });
             let line = match result {
@@ -181,8 +192,13 @@ pub(crate) fn plan_file(
     convert::plan(&items, file_type, options, &Selection::default())
 }
 
-/// The files in the folder that the sources become: none twice, and none that is a source itself.
-fn places(folder: &Path, files: &[PathBuf], file_type: &FileType) -> Vec<PathBuf> {
+/// The files in the folder that the sources become: none twice, none that is a source itself, and none that is `busy`.
+fn places(
+    folder: &Path,
+    files: &[PathBuf],
+    file_type: &FileType,
+    busy: impl Fn(&Path) -> bool,
+) -> Vec<PathBuf> {
     let ending = file_type.extensions.first().copied().unwrap_or("out");
     let mut taken: HashSet<PathBuf> = files.iter().cloned().collect();
     let free = |file: &PathBuf| {
@@ -191,7 +207,10 @@ fn places(folder: &Path, files: &[PathBuf], file_type: &FileType) -> Vec<PathBuf
             1 => format!("{stem}.{ending}"),
             _ => format!("{stem}_{n}.{ending}"),
         });
-        let path = names.map(|name| folder.join(name)).find(|path| !taken.contains(path)).unwrap_or_default();
+        let path = names
+            .map(|name| folder.join(name))
+            .find(|path| !taken.contains(path) && !busy(path))
+            .unwrap_or_default();
         taken.insert(path.clone());
         path
     };
@@ -207,11 +226,12 @@ mod tests {
         let files: Vec<PathBuf> = ["a/data.csv", "b/data.csv", "b/data.json", "out/x.jsonl", "out/x.parquet"]
             .map(PathBuf::from)
             .into();
-        let found = places(Path::new("out"), &files, FileType::by_id("parquet").unwrap());
+        let busy = |path: &Path| path == Path::new("out/data_2.parquet");
+        let found = places(Path::new("out"), &files, FileType::by_id("parquet").unwrap(), busy);
         let names = [
             "out/data.parquet",
-            "out/data_2.parquet",
             "out/data_3.parquet",
+            "out/data_4.parquet",
             "out/x_2.parquet",
             "out/x_3.parquet",
         ];
@@ -220,7 +240,8 @@ mod tests {
 
     #[test]
     fn progress_counts_each_file_once() {
-        let progress = Progress::new(["a.csv", "b.csv", "c.csv", "d.csv"].map(PathBuf::from).into());
+        let progress =
+            Progress::new(["a.csv", "b.csv", "c.csv", "d.csv"].map(PathBuf::from).into(), Vec::new());
         progress.set(0, Line::Running);
         assert_eq!(progress.current().as_deref(), Some("1 of 4: a.csv"));
         assert_eq!(progress.fraction(Some(0.5)), 0.125);

@@ -27,7 +27,7 @@ impl Gate {
                 task.check()?;
                 std::thread::sleep(Duration::from_millis(1));
             }
-            Ok(Written { bytes: 10, rows: Some(2), is_checked: true, ..Written::default() })
+            Ok(ExportOutcome { bytes: 10, rows: Some(2), is_checked: true, ..ExportOutcome::default() })
         })
     }
 }
@@ -108,7 +108,7 @@ fn what_is_cancelled_says_so_and_makes_room() {
             std::thread::sleep(Duration::from_millis(1));
         }
         task.check()?;
-        Ok(Written::default())
+        Ok(ExportOutcome::default())
     });
     let first = add(&exports, "slow.csv", slow);
     add(&exports, "long.csv", gate.work());
@@ -118,7 +118,7 @@ fn what_is_cancelled_says_so_and_makes_room() {
         "never.csv",
         Box::new(move |_| {
             seen.store(true, Ordering::Relaxed);
-            Ok(Written::default())
+            Ok(ExportOutcome::default())
         }),
     );
     add(&exports, "next.csv", gate.work());

@@ -11,7 +11,7 @@ use gander::data::format::{Loss, Options};
 
 /// What an export wrote.
 #[derive(Debug, Default)]
-pub(crate) struct Written {
+pub(crate) struct ExportOutcome {
     /// Bytes of the file, or of all files.
     pub(crate) bytes: u64,
     /// Rows of the table that was read back, where they are known.
@@ -22,7 +22,7 @@ pub(crate) struct Written {
     pub(crate) is_checked: bool,
 }
 
-impl Written {
+impl ExportOutcome {
     /// What was written, in words.
     pub(crate) fn words(&self) -> String {
         let how = if self.is_checked { "Written and read back" } else { "Written, not read back" };
@@ -41,10 +41,10 @@ impl Written {
 ///
 /// # Errors
 /// Those of [`Plan::run`], after which there is no file; and where what was written cannot be read back.
-pub(super) fn write(task: &Task, plan: &Plan, path: &Path, consent: Consent) -> Result<Written> {
+pub(super) fn write(task: &Task, plan: &Plan, path: &Path, consent: Consent) -> Result<ExportOutcome> {
     let done = plan.run(task, path, consent)?;
     task.set_message("reading it back");
-    let mut written = Written { bytes: done.bytes, notes: done.notes, ..Written::default() };
+    let mut written = ExportOutcome { bytes: done.bytes, notes: done.notes, ..ExportOutcome::default() };
     match read_back(task, plan, path) {
         Ok(rows) => {
             written.rows = rows;

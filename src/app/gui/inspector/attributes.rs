@@ -7,7 +7,7 @@ use egui::{Align2, Role, Sense, TextEdit, Ui, WidgetInfo, pos2, vec2};
 use gander::bytes::error::Result;
 use gander::bytes::task::Task;
 use gander::data::node::{Node, Value};
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{JobSpec, Jobs, Slot};
 use serde::de::IgnoredAny;
 
 use super::details::Known;
@@ -125,7 +125,7 @@ impl Attributes {
     fn find(&self, jobs: &Jobs, list: &List) -> Option<Arc<Found>> {
         let (source, wanted) = (list.clone(), self.filter.to_lowercase());
         let key = (list.address(), wanted.clone());
-        let shown = self.found.scan(jobs, &key, "searching in attributes", move |task| {
+        let shown = self.found.get(jobs, &key, JobSpec::scan("searching in attributes"), move |task| {
             let mut items = Vec::new();
             for (item, (name, value)) in source.items().iter().enumerate() {
                 task.check()?;
@@ -143,11 +143,13 @@ impl Attributes {
     fn take_asked(&mut self, jobs: &Jobs, actions: &mut Vec<Action>) {
         let Some(Asked { list, item, copy }) = self.asked.clone() else { return };
         let (source, key) = (list.clone(), (list.address(), item));
-        let shown =
-            self.text.once(jobs, &key, "writing out a value", move |task| match source.items().get(item) {
-                Some((_, value)) => written(task, value),
-                None => Ok(String::new()),
-            });
+        let shown = self.text.get(jobs, &key, JobSpec::once("writing out a value"), move |task| match source
+            .items()
+            .get(item)
+        {
+            Some((_, value)) => written(task, value),
+            None => Ok(String::new()),
+        });
         if let Some(text) = shown.ready() {
             let name = list.items().get(item).map_or(String::new(), |(name, _)| name.clone());
             let text = text.as_ref().clone();

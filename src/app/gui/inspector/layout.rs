@@ -10,7 +10,7 @@ use std::sync::Arc;
 use egui::{Rect, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 use gander::bytes::display;
 use gander::data::content::{Block, Layout};
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{JobSpec, Jobs, Slot};
 
 use self::chunks::ChunkMap;
 use super::Key;
@@ -120,7 +120,7 @@ impl Map {
             return;
         }
         let layout = known.clone();
-        let shown = self.boxes.get(jobs, key, "", move |_| Ok(Boxes::of(&layout.layout)));
+        let shown = self.boxes.get(jobs, key, JobSpec::view(""), move |_| Ok(Boxes::of(&layout.layout)));
         if let Some(boxes) = shown.ready() {
             self.boxes(ui, &boxes, unit);
         }

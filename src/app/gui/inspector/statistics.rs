@@ -10,7 +10,7 @@ use gander::bytes::error::{Error, Result};
 use gander::bytes::limits;
 use gander::data::content::{Array, Content, Image, Table};
 use gander::data::stats::Histogram;
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{JobSpec, Jobs, Slot};
 
 use super::Key;
 use super::details::Known;
@@ -154,17 +154,18 @@ impl Statistics {
             return None;
         }
         let from = of.clone();
-        let shown = self.sample.get(jobs, key, "statistics of a sample", move |task| match from {
-            Of::Column(table, column) => numbers::column_sample(&*table, task, column),
-            Of::Array(array) => numbers::array_sample(&*array, task),
-            Of::Image(image) => numbers::image_exact(&*image, task),
-        });
+        let shown =
+            self.sample.get(jobs, key, JobSpec::view("statistics of a sample"), move |task| match from {
+                Of::Column(table, column) => numbers::column_sample(&*table, task, column),
+                Of::Array(array) => numbers::array_sample(&*array, task),
+                Of::Image(image) => numbers::image_exact(&*image, task),
+            });
         shown.answer()
     }
 
     fn scan(&mut self, jobs: &Jobs, key: &Key, of: &Of, by_itself: bool) {
         let (from, numbers) = (of.clone(), Slot::default());
-        numbers.scan(jobs, &(), "statistics", move |task| match &from {
+        numbers.get(jobs, &(), JobSpec::scan("statistics"), move |task| match &from {
             Of::Column(table, column) => numbers::column_exact(&**table, task, *column),
             Of::Array(array) => numbers::array_exact(&**array, task),
             Of::Image(image) => numbers::image_exact(&**image, task),

@@ -7,7 +7,7 @@ use gander::bytes::error::Error;
 use gander::data::content::Content;
 use gander::data::node::{Children, Node};
 use gander::data::open::Document;
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{JobSpec, Jobs, Slot};
 use serde_json::Value;
 
 use super::TabsCx;
@@ -16,7 +16,7 @@ use crate::gui::explorer::open_as;
 use crate::gui::files::{Files, State};
 use crate::gui::icons::Icon;
 use crate::gui::session::{KeptContent, Tab};
-use crate::gui::target::{Exported, NodeRef, QueryStart, TabContent};
+use crate::gui::target::{ExportSource, NodeRef, QueryStart, TabContent};
 use crate::gui::theme::{self, Theme, size, space};
 use crate::gui::views::{self, Request, Subject, Target, View, ViewCx};
 use crate::gui::watch::Change;
@@ -67,7 +67,7 @@ pub(super) enum FocusRequest {
 }
 
 /// Why there is no view to draw.
-enum Lacking {
+enum NoView {
     /// A job is under way: what it does.
     Pending(String),
     /// What a file could not give.
@@ -172,7 +172,7 @@ impl Pane {
     }
 
     /// What *Export…* would write; `None` where there is nothing yet.
-    pub(super) fn export(&self) -> Option<Exported> {
+    pub(super) fn export(&self) -> Option<ExportSource> {
         let shown = self.shown.as_ref()?;
         exported(&self.name, self.target(), shown.view.as_ref())
     }
@@ -242,7 +242,7 @@ impl Pane {
     }
 
     /// Finds its nodes and makes its view, if that is not done yet or a file was opened anew.
-    fn prepare(&mut self, files: &Files, jobs: &Jobs) -> Result<(), Lacking> {
+    fn prepare(&mut self, files: &Files, jobs: &Jobs) -> Result<(), NoView> {
         let mut documents = Vec::new();
         for node in self.content.nodes() {
             documents.push(document(files, node.file)?);
@@ -265,7 +265,7 @@ impl Pane {
         }
         let start = std::mem::replace(&mut self.start, QueryStart::Empty);
         let Some(mut view) = views::make(&self.content, &targets, start) else {
-            return Err(Lacking::Pending(self.name.clone()));
+            return Err(NoView::Pending(self.name.clone()));
         };
         if !self.kept.is_null() {
             view.restore(&self.kept);
@@ -282,11 +282,11 @@ impl Pane {
         ui.painter().rect_filled(ui.max_rect(), 0.0, Theme::of(ui).bg2);
         match self.prepare(cx.files, cx.jobs) {
             Ok(()) => {}
-            Err(Lacking::Pending(words)) => {
+            Err(NoView::Pending(words)) => {
                 theme::pending(ui, ui.scope_id().with(("pending", self.number)), &words);
                 return;
             }
-            Err(Lacking::Failed(file, error)) => {
+            Err(NoView::Failed(file, error)) => {
                 self.failed(ui, file, &error, cx);
                 return;
             }
@@ -372,14 +372,14 @@ impl Part {
         document: &Arc<Document>,
         jobs: &Jobs,
         name: &str,
-    ) -> Result<Arc<Node>, Lacking> {
+    ) -> Result<Arc<Node>, NoView> {
         if let Some(node) = self.node.as_ref().filter(|node| !matches!(node.children, Children::Lazy(_))) {
             return Ok(node.clone());
         }
         let key = Arc::as_ptr(document) as usize;
         let (document, path, node) = (document.clone(), place.path.clone(), self.node.clone());
         let title = format!("looking into {name}");
-        let shown = self.found.get(jobs, &key, &title, move |task| match node {
+        let shown = self.found.get(jobs, &key, JobSpec::view(title), move |task| match node {
             Some(node) => node.resolved(task),
             None => document.root.find(task, &path)?.ok_or_else(|| {
                 Error::malformed(format!("tree: there is no node {path:?} in this file any more"))
@@ -387,29 +387,29 @@ impl Part {
         });
         match shown.answer() {
             Some(Ok(node)) => Ok((*node).clone()),
-            Some(Err(error)) => Err(Lacking::Failed(place.file, error)),
-            None => Err(Lacking::Pending(format!("Looking into {name}…"))),
+            Some(Err(error)) => Err(NoView::Failed(place.file, error)),
+            None => Err(NoView::Pending(format!("Looking into {name}…"))),
         }
     }
 }
 
 /// An open file's document, or why it is not there.
-fn document(files: &Files, file: u64) -> Result<Arc<Document>, Lacking> {
+fn document(files: &Files, file: u64) -> Result<Arc<Document>, NoView> {
     let Some(open) = files.get(file) else {
-        return Err(Lacking::Failed(file, Error::io("its file was closed")));
+        return Err(NoView::Failed(file, Error::io("its file was closed")));
     };
     match &open.state {
         State::Ready(document) => Ok(document.clone()),
-        State::Opening => Err(Lacking::Pending(format!("Opening {}…", open.name()))),
-        State::Failed(error) => Err(Lacking::Failed(file, error.clone())),
+        State::Opening => Err(NoView::Pending(format!("Opening {}…", open.name()))),
+        State::Failed(error) => Err(NoView::Failed(file, error.clone())),
     }
 }
 
 /// What *Export…* of a view writes.
-fn exported(name: &str, target: Option<&Target>, view: &dyn View) -> Option<Exported> {
+fn exported(name: &str, target: Option<&Target>, view: &dyn View) -> Option<ExportSource> {
     match target {
-        Some(target) => Some(Exported::Node(target.clone(), view.export())),
-        None => view.export().map(|part| Exported::Part(name.to_owned(), part)),
+        Some(target) => Some(ExportSource::Node(target.clone(), view.export())),
+        None => view.export().map(|part| ExportSource::Part(name.to_owned(), part)),
     }
 }
 

@@ -10,7 +10,7 @@ use egui::{Align2, Color32, FontId, Role, Sense, Ui, WidgetInfo, pos2};
 use gander::bytes::display::count;
 use gander::bytes::limits;
 use gander::bytes::task::Task;
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{JobSpec, Jobs, Slot};
 
 use super::{List, paint_elided};
 use crate::gui::icons::Icon;
@@ -149,7 +149,7 @@ impl JsonTree {
         let source = json.clone();
         let key = (self.version, container.start);
         let at = container.start;
-        let shown = self.members.once(jobs, &key, "unfolding a value", move |task| {
+        let shown = self.members.get(jobs, &key, JobSpec::once("unfolding a value"), move |task| {
             json::parts(Some(task), &source.text, container)
         });
         if let Some(parts) = shown.ready() {
@@ -181,8 +181,9 @@ impl JsonTree {
             return;
         }
         let (source, key) = (json.clone(), (self.version, range.start));
-        let shown =
-            self.copied.once(jobs, &key, "copying a value", move |task| text(&source, Some(task), range));
+        let shown = self
+            .copied
+            .get(jobs, &key, JobSpec::once("copying a value"), move |task| text(&source, Some(task), range));
         if let Some(copied) = shown.ready() {
             ui.ctx().copy_text(String::clone(&copied));
             self.copied.clear();

@@ -9,7 +9,7 @@ use egui::{Key, Label, Layout, Rect, ScrollArea, TextEdit, Ui, UiBuilder};
 use gander::bytes::display;
 use gander::bytes::error::Result;
 use gander::bytes::task::Task;
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{JobSpec, Jobs, Slot};
 
 use super::list::List;
 use crate::gui::icons::Icon;
@@ -169,7 +169,7 @@ impl LongText {
         };
         let come = come.map(|starts| Arc::new(Rows { wanted, starts })).or_else(|| {
             let text = text.clone();
-            let shown = self.slot.get(jobs, &wanted, "laying out a text", move |task| {
+            let shown = self.slot.get(jobs, &wanted, JobSpec::view("laying out a text"), move |task| {
                 Ok(Rows { wanted, starts: broken(Some(task), &text, wanted.width, &mut width)? })
             });
             shown.ready()
@@ -200,8 +200,10 @@ impl LongText {
         let on = theme::icon_button(ui, Icon::CaretDown, "Next").clicked() || enter;
         let Some(text) = self.text.clone().filter(|_| !self.find.text.is_empty()) else { return };
         let (key, wanted) = ((self.version, self.find.text.clone()), self.find.text.clone());
-        let shown =
-            self.find.slot.scan(jobs, &key, "searching in a text", move |task| search(task, &text, &wanted));
+        let shown = self
+            .find
+            .slot
+            .get(jobs, &key, JobSpec::scan("searching in a text"), move |task| search(task, &text, &wanted));
         let Some(found) = shown.ready() else {
             let failed = shown.error.is_some();
             ui.label(theme::dim(theme, if failed { "the search was stopped" } else { "searching …" }));

@@ -190,9 +190,10 @@ impl Group {
                 true => Arranged::new(None, listed.clone(), made).ok().map(Arc::new),
                 false => {
                     let (source, key) = (listed.clone(), made.clone());
-                    let shown = self.arranging.get(jobs, &key, "sorting the list", move |task| {
-                        Arranged::new(Some(task), source, made)
-                    });
+                    let shown =
+                        self.arranging.get(jobs, &key, JobSpec::view("sorting the list"), move |task| {
+                            Arranged::new(Some(task), source, made)
+                        });
                     shown.ready()
                 }
             };
@@ -212,8 +213,8 @@ impl Group {
             if self.every { usize::MAX } else { list::MOST },
         );
         // All of it may be a long way down; the first ones are not.
-        let wish = || if key.1 { JobSpec::once(title) } else { JobSpec::view(title) };
-        let shown = self.listed.ask(cx.jobs, &key, wish, move |task, _| match key.1 {
+        let spec = || if key.1 { JobSpec::once(title) } else { JobSpec::view(title) };
+        let shown = self.listed.ask(cx.jobs, &key, spec, move |task, _| match key.1 {
             true => list::of(task, &node, &path, scope, key.2),
             false => list::soon(task, &node, &path, scope),
         });

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use egui::{Event, EventFilter, Key, Rect, RichText, ScrollArea, Sense, Ui, UiBuilder, pos2};
 use gander::bytes::source::Source;
 use gander::data::format::Data;
-use gander::jobs::Slot;
+use gander::jobs::{JobSpec, Slot};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -58,6 +58,8 @@ struct HexView {
     row: u64,
     len: Option<u64>,
     len_slot: Slot<(), u64>,
+    /// Why the length of a stream is not known, where it was asked for.
+    unmeasured: Option<gander::Error>,
     pages: HashMap<u64, (Bytes, u64)>,
     slot: Slot<Range<u64>, Bytes>,
     failed: Option<(Range<u64>, gander::Error)>,
@@ -81,6 +83,7 @@ impl HexView {
             len: source.known_len(),
             source,
             len_slot: Slot::default(),
+            unmeasured: None,
             pages: HashMap::new(),
             slot: Slot::default(),
             failed: None,
@@ -128,7 +131,7 @@ impl HexView {
         let Some(missing) = missing else { return };
         let (source, wanted) = (self.source.clone(), missing.clone());
         let title = format!("bytes of {}", self.name);
-        let shown = self.slot.get(cx.jobs, &missing, &title, move |task| {
+        let shown = self.slot.get(cx.jobs, &missing, JobSpec::view(title), move |task| {
             let most = (wanted.end - wanted.start) * PAGE;
             // A copy: pages of a mapped file would stay in this process.
             let bytes = source.read_up_to(task, wanted.start * PAGE, most as usize)?;
@@ -165,8 +168,24 @@ impl HexView {
         }
         let source = self.source.clone();
         let title = format!("measuring {}", self.name);
-        let shown = self.len_slot.once(cx.jobs, &(), &title, move |task| source.len(task));
+        let shown = self.len_slot.get(cx.jobs, &(), JobSpec::once(title), move |task| source.len(task));
         self.len = shown.ready().map(|len| *len);
+        self.unmeasured = shown.error;
+    }
+
+    /// Says why only the beginning of a stream can be looked at.
+    fn unmeasured_line(&mut self, ui: &mut Ui) {
+        let Some(error) = &self.unmeasured else { return };
+        if error.is_cancelled() {
+            if theme::cancelled_line(ui) {
+                self.len_slot.clear();
+            }
+        } else {
+            let theme = Theme::of(ui);
+            ui.label(
+                RichText::new(format!("What follows cannot be read: {}", error.message())).color(theme.bad),
+            );
+        }
     }
 
     fn go_to(&mut self, offset: u64) {
@@ -231,7 +250,7 @@ impl HexView {
             return;
         }
         let (source, range, form) = (self.source.clone(), range.clone(), *form);
-        let shown = slot.once(cx.jobs, &(), "copying bytes", move |task| {
+        let shown = slot.get(cx.jobs, &(), JobSpec::once("copying bytes"), move |task| {
             let bytes = source.read_up_to(task, range.start, (range.end - range.start) as usize)?;
             Ok(written(&bytes, form))
         });
@@ -458,6 +477,12 @@ impl View for HexView {
             ui.painter().rect_filled(line, 0.0, theme.tint(theme.bad));
             let mut child = ui.new_child(UiBuilder::new().max_rect(line.shrink(5.0)).id_salt("failed"));
             child.add(egui::Label::new(RichText::new(error.to_string()).color(theme.bad)).truncate());
+            main.max.y = line.top();
+        }
+        if self.unmeasured.is_some() {
+            let line = Rect::from_min_max(pos2(main.left(), main.bottom() - 30.0), main.max);
+            let mut child = ui.new_child(UiBuilder::new().max_rect(line.shrink(5.0)).id_salt("unmeasured"));
+            self.unmeasured_line(&mut child);
             main.max.y = line.top();
         }
         let mut child = ui.new_child(UiBuilder::new().max_rect(main).id_salt("hex"));

@@ -18,7 +18,7 @@ use gander::data::content::array::Axis;
 use gander::data::content::{Array, Image, ImageInfo};
 use gander::data::plane::color::{ColorRange, HeatMapSpec, ImageSpec, RenderSpec};
 use gander::data::plane::{Mapping, Slice};
-use gander::jobs::Slot;
+use gander::jobs::{JobSpec, Slot};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -135,8 +135,9 @@ impl ImageView {
     fn frame(&mut self, cx: &ViewCx<'_>) -> Result<Option<Arc<FrameArray>>, gander::bytes::error::Error> {
         let (image, number) = (self.image.clone(), self.number());
         let title = format!("decoding {}", self.name);
-        let shown =
-            self.frames.once(cx.jobs, &number, &title, move |task| FrameArray::read(image, task, number));
+        let shown = self
+            .frames
+            .get(cx.jobs, &number, JobSpec::once(title), move |task| FrameArray::read(image, task, number));
         if let Some(error) = shown.error {
             return Err(error);
         }

@@ -6,7 +6,7 @@ use egui::{Frame, Margin, RichText, ScrollArea, Ui, UiBuilder, vec2};
 use gander::bytes::error::Result;
 use gander::bytes::task::Task;
 use gander::data::node;
-use gander::jobs::Slot;
+use gander::jobs::{JobSpec, Slot};
 
 use super::{Target, View, ViewCx};
 use crate::gui::commands::{Action, Label};
@@ -147,7 +147,7 @@ impl Record {
     fn value(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, node: &Arc<node::Node>, at: usize, name: &str) {
         let theme = Theme::of(ui);
         let (source, key) = (node.clone(), (Arc::as_ptr(node) as usize, at));
-        let shown = self.full.get(cx.jobs, &key, "", move |task| match nth(&source, at) {
+        let shown = self.full.get(cx.jobs, &key, JobSpec::view(""), move |task| match nth(&source, at) {
             Some((_, value)) => Full::new(task, value),
             None => Full::new(task, &"".into()),
         });

@@ -8,7 +8,7 @@ use gander::bytes::task::Task;
 use gander::data::content::Content;
 use gander::data::node::Node;
 use gander::data::region::Region;
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{JobSpec, Jobs, Slot};
 
 use super::{Request, Target};
 use crate::gui::commands::{Action, Where};
@@ -59,7 +59,8 @@ impl ReferenceResolver {
         let Some(reference) = self.reference.clone() else { return };
         let (root, wanted) = (target.document.root.clone(), reference.clone());
         let title = format!("looking for {reference}");
-        let shown = self.found.once(jobs, &reference, &title, move |task| find(&root, task, &wanted));
+        let shown =
+            self.found.get(jobs, &reference, JobSpec::once(title), move |task| find(&root, task, &wanted));
         match (shown.ready(), shown.error, self.otherwise.take()) {
             (Some(found), _, otherwise) => match (&*found, otherwise) {
                 (Some(found), _) => found.show(target, actions),

@@ -19,7 +19,7 @@ use egui::{Key, Modifiers, Rect, Ui, UiBuilder, pos2, vec2};
 use gander::data::content::Table;
 use gander::data::format::Data;
 use gander::data::open::Document;
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{JobSpec, Jobs, Slot};
 use gander::query::{QueryResult, Registered};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -90,12 +90,18 @@ impl Called {
         // What was just opened anew is called as it was before.
         let known = documents.iter().any(|other| Arc::ptr_eq(other, &document));
         let documents = if known { documents.to_vec() } else { Vec::new() };
-        let shown = self.0.get(jobs, &key, "names of tables", move |task| {
-            match gander::query::name_of(task, &documents, &document, &path).unless_cancelled()? {
-                Ok(Some(name)) => Ok(gander::query::quoted(&name)),
-                _ => Ok(address),
-            }
-        });
+        let shown =
+            self.0.get(
+                jobs,
+                &key,
+                JobSpec::view("names of tables"),
+                move |task| match gander::query::name_of(task, &documents, &document, &path)
+                    .unless_cancelled()?
+                {
+                    Ok(Some(name)) => Ok(gander::query::quoted(&name)),
+                    _ => Ok(address),
+                },
+            );
         shown.ready()
     }
 
@@ -259,7 +265,7 @@ impl SqlView {
         let key: Vec<usize> =
             files.chain(results.iter().map(|(_, answer)| Arc::as_ptr(answer) as usize)).collect();
         let documents = documents.clone();
-        let shown = self.names.get(cx.jobs, &key, "names of tables", move |task| {
+        let shown = self.names.get(cx.jobs, &key, JobSpec::view("names of tables"), move |task| {
             Ok(run::engine(task, &documents, &results)?.tables())
         });
         if let Some(known) = shown.value {

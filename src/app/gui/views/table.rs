@@ -2,12 +2,12 @@
 //! full; the end before all rows are counted; copies and sums of what is selected.
 
 mod bar;
+mod column_search;
 mod column_summaries;
 mod end;
 mod find;
 mod inspect;
 mod model;
-mod named;
 mod pages;
 mod pending_table;
 mod pivot;
@@ -30,7 +30,7 @@ use gander::data::adapt;
 use gander::data::content::{Content, Table};
 use gander::data::format::Data;
 use gander::data::node::Node;
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{JobSpec, Jobs, Slot};
 use gander::query::pivot::Pivot;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -186,7 +186,7 @@ impl TableView {
     fn start_count(&self, jobs: &Jobs) {
         let table = self.main.table.clone();
         let title = format!("counting rows of {}", self.name);
-        self.count.scan(jobs, &(), &title, move |task| table.count(task));
+        self.count.get(jobs, &(), JobSpec::scan(title), move |task| table.count(task));
     }
 
     /// Shows the last rows: at once where all are counted, else the end of the file.
@@ -293,7 +293,8 @@ impl TableView {
         let Some((request, slot)) = &self.copying else { return };
         let table = self.sheet().table.clone();
         let (wanted, title) = (request.clone(), format!("copying from {}", self.name));
-        let shown = slot.once(cx.jobs, &(), &title, move |task| copy::table(&table, task, &wanted));
+        let shown =
+            slot.get(cx.jobs, &(), JobSpec::once(title), move |task| copy::table(&table, task, &wanted));
         match (shown.ready(), shown.error) {
             (Some(copied), _) => {
                 cx.actions.push(Action::Copy(copied.text.clone()));

@@ -16,7 +16,7 @@ use egui::{
 use gander::data::content::Text;
 use gander::data::content::text::Line;
 use gander::data::format::Format;
-use gander::jobs::Slot;
+use gander::jobs::{JobSpec, Slot};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -150,7 +150,7 @@ impl TextView {
         let text = self.text.clone();
         let title = format!("counting lines of {}", self.name);
         // What it finds stays with the text; an error shows where the line is read.
-        self.count.scan(cx.jobs, &(), &title, move |task| text.count(task).map(drop));
+        self.count.get(cx.jobs, &(), JobSpec::scan(title), move |task| text.count(task).map(drop));
     }
 
     fn selection(&self) -> Option<(Place, Place)> {
@@ -405,7 +405,7 @@ impl TextView {
             return;
         }
         let (text, from, to) = (self.text.clone(), *from, *to);
-        let shown = slot.once(cx.jobs, &(), "copying text", move |task| {
+        let shown = slot.get(cx.jobs, &(), JobSpec::once("copying text"), move |task| {
             lines::copied(text.as_ref(), task, from, to, lines::COPIED)
         });
         match (shown.ready(), shown.error) {
@@ -440,8 +440,9 @@ impl TextView {
     fn take_reading(&mut self, cx: &mut ViewCx<'_>) {
         let Some((line, slot)) = &self.reading else { return };
         let (text, line) = (self.text.clone(), *line);
-        let shown =
-            slot.once(cx.jobs, &(), "reading a line", move |task| lines::whole(text.as_ref(), task, line));
+        let shown = slot.get(cx.jobs, &(), JobSpec::once("reading a line"), move |task| {
+            lines::whole(text.as_ref(), task, line)
+        });
         match (shown.ready(), shown.error) {
             (Some(read), _) => {
                 let title = format!("{}: line {}", self.name, thousands(line + 1));

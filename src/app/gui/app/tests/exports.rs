@@ -117,7 +117,7 @@ fn start_gated(harness: &mut Harness<'_, Window>, path: &Path) -> Arc<AtomicBool
     let array: Arc<dyn Array> = Arc::new(Gated { array, gate: gate.clone() });
     let target = harness.state().app().tabs.target().cloned().unwrap();
     let part = ("numbers".to_owned(), Data::Arrays(vec![("numbers".to_owned(), array)]));
-    act(harness, Action::Export(Exported::Node(target, Some(part))));
+    act(harness, Action::Export(ExportSource::Node(target, Some(part))));
     until(harness, "the file types are known", |harness| {
         harness.query_by_role_and_label(Role::Button, "NumPy array").is_some()
     });
@@ -184,7 +184,7 @@ fn an_export_goes_on_when_its_dialog_is_closed() {
     assert!(runs(&harness) && is_said(&harness, "Exporting numbers.npy"));
     assert_eq!(names(folder.path()).len(), 2, "nothing but the source and a temporary file");
     gate.store(true, Ordering::Relaxed);
-    until(&mut harness, "it has ended", |harness| is_said(harness, "Exported numbers.npy"));
+    until(&mut harness, "it has ended", |harness| is_said(harness, "ExportSource numbers.npy"));
     assert_numbers(&path);
     assert_eq!(names(folder.path()), ["numbers.npy", "table.csv"]);
 }
@@ -269,7 +269,7 @@ fn no_two_exports_write_the_same_file() {
     let _gate = start_gated(&mut harness, &path);
     press(&mut harness, "Run in background");
     let target = harness.state().app().tabs.target().cloned().unwrap();
-    act(&mut harness, Action::Export(Exported::Node(target, None)));
+    act(&mut harness, Action::Export(ExportSource::Node(target, None)));
     until(&mut harness, "the file types are known", |harness| {
         harness.query_by_role_and_label(Role::Button, "Parquet").is_some()
     });

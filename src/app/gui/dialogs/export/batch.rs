@@ -8,7 +8,7 @@ use egui::{Align, Layout, RichText, ScrollArea, Ui};
 use gander::bytes::display;
 use gander::convert::{Consent, TARGETS, Target as FileType};
 use gander::data::format::Options;
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{JobSpec, Jobs, Slot};
 
 use super::super::{head, room};
 use super::form;
@@ -92,6 +92,7 @@ impl Batch {
         {
             self.file_type = file_type;
             self.options = Options::default();
+            self.consent.lose = false;
         }
         form::options(ui, self.file_type, &mut self.options);
         let mut folder = std::mem::take(&mut self.folder);
@@ -121,7 +122,7 @@ impl Batch {
     fn look(&self, jobs: &Jobs) -> Option<Arc<Vec<Look>>> {
         let key = self.looked_at();
         let (files, file_type, options) = (self.files.clone(), self.file_type, self.options.clone());
-        let shown = self.looks.once(jobs, &key, "looking at the files", move |task| {
+        let shown = self.looks.get(jobs, &key, JobSpec::scan("looking at the files"), move |task| {
             let mut looks = Vec::new();
             task.set_total(files.len() as u64);
             for file in files.iter() {

@@ -6,7 +6,7 @@ use egui::{RichText, Ui};
 
 use super::form;
 use crate::gui::commands::Action;
-use crate::gui::exports::{self, Entry, Exports, State, Written};
+use crate::gui::exports::{self, Entry, ExportOutcome, Exports, State};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Severity, Theme, space};
 
@@ -59,7 +59,7 @@ fn running(ui: &mut Ui, exports: &Exports, entry: &Entry) -> Answer {
     answer
 }
 
-fn done(ui: &mut Ui, entry: &Entry, written: &Written, actions: &mut Vec<Action>) -> Answer {
+fn done(ui: &mut Ui, entry: &Entry, written: &ExportOutcome, actions: &mut Vec<Action>) -> Answer {
     let theme = Theme::of(ui);
     ui.horizontal(|ui| {
         ui.label(theme::icon(Icon::Good).color(theme.good));

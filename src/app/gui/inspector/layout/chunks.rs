@@ -8,7 +8,7 @@ use egui::{
 };
 use gander::bytes::display;
 use gander::data::content::Block;
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{JobSpec, Jobs, Slot};
 
 use super::super::Key;
 use super::super::details::Known;
@@ -194,7 +194,9 @@ impl ChunkMap {
     ) {
         let plane = Plane::of(known, mappings);
         let (of, wanted) = (known.clone(), plane.clone());
-        let shown = self.cells.get(jobs, &(key.clone(), plane), "", move |_| Ok(Cells::of(&of, wanted)));
+        let shown = self
+            .cells
+            .get(jobs, &(key.clone(), plane), JobSpec::view(""), move |_| Ok(Cells::of(&of, wanted)));
         // The plane before stays until this one is there, if it is of the same array.
         let Some(cells) =
             shown.value.filter(|cells| shown.fresh || cells.plane.at.len() == known.layout.grid.len())

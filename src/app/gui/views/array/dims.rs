@@ -3,7 +3,7 @@
 
 use gander::data::axes::AxisCoordinates;
 use gander::data::plane::{Mapping, Role};
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{JobSpec, Jobs, Slot};
 use std::sync::Arc;
 
 use egui::{
@@ -57,7 +57,7 @@ impl Dims {
     pub(crate) fn load(&self, jobs: &Jobs) {
         for (axis, slot) in &self.reading {
             let (axis, coordinates) = (*axis, self.coordinates.clone());
-            slot.get(jobs, &(), "coordinates", move |task| coordinates.read(task, axis));
+            slot.get(jobs, &(), JobSpec::view("coordinates"), move |task| coordinates.read(task, axis));
         }
     }
 

@@ -112,7 +112,7 @@ impl Wanted<'_> {
         slot.ask(
             jobs,
             &self.key,
-            || JobSpec::once(self.title),
+            || JobSpec::once(self.title.to_owned()),
             move |task, partial| maker.make(task, partial),
         )
     }
@@ -165,8 +165,9 @@ impl Layer {
         let rendering = wanted.style.resolve(&**wanted.array, summary);
         if rendering != picture.rendering {
             let (plane, key) = (picture.plane.clone(), (picture.plane.id, rendering));
-            let other =
-                self.repainted.get(jobs, &key, wanted.title, move |_| Ok(Picture::new(plane, rendering)));
+            let other = self.repainted.get(jobs, &key, JobSpec::view(wanted.title.to_owned()), move |_| {
+                Ok(Picture::new(plane, rendering))
+            });
             match other.value.filter(|other| other.plane.id == key.0) {
                 Some(other) => picture = other,
                 // Something of the same slice is there: it stays until the new colours are.

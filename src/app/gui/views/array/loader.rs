@@ -84,13 +84,13 @@ impl<K: SliceKey, V: SliceValue> Default for Loader<K, V> {
 }
 
 impl<K: SliceKey, V: SliceValue> Loader<K, V> {
-    /// Asks for what is wanted as `wish` says. `read` reads it, and shows what it has on the way.
+    /// Asks for what is wanted as `spec` says. `read` reads it, and shows what it has on the way.
     pub(super) fn want(
         &mut self,
         ctx: &Context,
         jobs: &Jobs,
         wanted: &K,
-        wish: JobSpec,
+        spec: JobSpec,
         read: impl FnOnce(&K, &Task, &Partial<'_, V>) -> Result<V> + Send + 'static,
     ) -> Loaded<V> {
         let answered = |key: &K| self.slot.peek(key).answer().is_some();
@@ -99,7 +99,7 @@ impl<K: SliceKey, V: SliceValue> Loader<K, V> {
         let state = self.slot.ask_shared(
             jobs,
             &key,
-            || wish,
+            || spec,
             move |task, partial| kept_or_read(&kept, &asked, |key| read(key, task, partial)),
         );
         let there = state.so_far().is_some();

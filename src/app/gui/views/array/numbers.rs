@@ -225,7 +225,7 @@ impl Numbers {
     fn finish_copy(&mut self, cx: &mut ViewCx<'_>, array: &Arc<dyn Array>, slice: &Slice) {
         let Some(request) = self.copy.clone() else { return };
         let (array, slice) = (array.clone(), slice.clone());
-        let shown = self.copied.once(cx.jobs, &self.copying, "copying", move |task| {
+        let shown = self.copied.get(cx.jobs, &self.copying, JobSpec::once("copying"), move |task| {
             copy::elements(&*array, task, &slice, &request)
         });
         if let Some(text) = shown.ready() {
@@ -250,9 +250,12 @@ impl Numbers {
         let window = Window { rows: Span::range(rows.start, height), columns };
         let part = slice.part(&window);
         let array = array.clone();
-        let shown = self.sums.scan(cx.jobs, &(slice.clone(), window), "summing the selection", move |task| {
-            stats::readable(&part.view(array), task, None)
-        });
+        let shown = self.sums.get(
+            cx.jobs,
+            &(slice.clone(), window),
+            JobSpec::scan("summing the selection"),
+            move |task| stats::readable(&part.view(array), task, None),
+        );
         cx.status.facts = match shown.ready() {
             Some(stats) => {
                 let number = |value: Option<f64>| value.map_or("–".to_owned(), brief);
@@ -593,7 +596,7 @@ impl GridModel for Model<'_> {
             &self.ctx,
             self.jobs,
             &wanted,
-            JobSpec::view(&self.title),
+            JobSpec::view(self.title.clone()),
             move |key, task, _| Block::read(&*array, task, key.0.clone(), key.1),
         );
         let block = loaded.value();

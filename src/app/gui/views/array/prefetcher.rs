@@ -10,7 +10,7 @@ use gander::data::numbers::ComplexPart;
 use gander::data::plane::tiles;
 use gander::data::plane::{Slice, Window};
 use gander::data::region::{Region, Span};
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{JobSpec, Jobs, Slot};
 
 use super::layer::{PlaneKey, Planes};
 
@@ -87,7 +87,7 @@ impl Prefetcher {
             return;
         }
         let array = array.clone();
-        self.reading.scan(jobs, slice, "", move |task| {
+        self.reading.get(jobs, slice, JobSpec::scan(""), move |task| {
             prefetch(&*array, task, &slices, heading.axis, &window);
             for slice in &slices {
                 task.check()?;

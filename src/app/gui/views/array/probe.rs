@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use gander::data::content::{Array, array};
 use gander::data::region::{Region, Span};
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{JobSpec, Jobs, Slot};
 
 /// Reads the element that was asked for last.
 #[derive(Default)]
@@ -14,7 +14,7 @@ impl Probe {
     /// The bytes of an element, if they are there by now.
     pub(crate) fn get(&self, jobs: &Jobs, array: &Arc<dyn Array>, index: &[u64]) -> Option<Arc<Vec<u8>>> {
         let (key, array, at) = (index.to_vec(), array.clone(), index.to_vec());
-        let shown = self.0.get(jobs, &key, "one element", move |task| {
+        let shown = self.0.get(jobs, &key, JobSpec::view("one element"), move |task| {
             let region = Region(at.iter().map(|&at| Span::range(at, 1)).collect());
             array::read(&*array, task, &region)
         });

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gander::bytes::error::Error;
 use gander::data::content::Array;
 use gander::data::plane::{NonFiniteSearch, SearchFrom, SearchResult};
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{JobSpec, Jobs, Slot};
 
 /// The search that runs.
 #[derive(Default)]
@@ -42,7 +42,8 @@ impl Search {
         let wanted = self.wanted.clone()?;
         let (array, search) = (array.clone(), wanted.clone());
         let title = format!("looking for {} in {title}", wanted.kind.word());
-        let shown = self.found.scan(jobs, &wanted, &title, move |task| search.find(&*array, task));
+        let shown =
+            self.found.get(jobs, &wanted, JobSpec::scan(title), move |task| search.find(&*array, task));
         let ended = match (shown.ready(), shown.error) {
             (Some(result), _) => match &result.place {
                 Some(place) => Ended::Found(place.clone()),

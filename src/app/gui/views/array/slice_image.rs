@@ -12,7 +12,7 @@ use gander::data::content::Array;
 use gander::data::numbers::{ComplexPart, NonFinite, bits, is_nan};
 use gander::data::plane::color::{RenderSpec, usual_window};
 use gander::data::plane::{Plane, Slice, ValueSummary, Window};
-use gander::jobs::Slot;
+use gander::jobs::{JobSpec, Slot};
 use serde::{Deserialize, Serialize};
 
 use super::super::{ViewCx, Zoom};
@@ -168,20 +168,20 @@ impl SliceImage {
         slice.all().elements().saturating_mul(size) <= SUMMARISED
     }
 
-    fn ask_summary(&mut self, cx: &ViewCx<'_>, look: &ShownSlice<'_>, slice: &Slice) {
+    fn ask_summary(&mut self, cx: &ViewCx<'_>, shown_slice: &ShownSlice<'_>, slice: &Slice) {
         // An overview of every element has told it already.
         if slice.coarse(OVERVIEW) == slice.all() && slice.depth() == 1 {
             return;
         }
-        if !self.unasked(look.array, slice) && !self.scanning(slice) {
+        if !self.unasked(shown_slice.array, slice) && !self.scanning(slice) {
             return;
         }
-        let (array, slice, part) = (look.array.clone(), slice.clone(), look.style.part());
-        let title = format!("scanning {}", look.title);
+        let (array, slice, part) = (shown_slice.array.clone(), slice.clone(), shown_slice.style.part());
+        let title = format!("scanning {}", shown_slice.title);
         let key = (slice.clone(), part);
-        let shown = self
-            .summary
-            .scan(cx.jobs, &key, &title, move |task| ValueSummary::take(&*array, task, &slice, part));
+        let shown = self.summary.get(cx.jobs, &key, JobSpec::scan(title), move |task| {
+            ValueSummary::take(&*array, task, &slice, part)
+        });
         if shown.error.is_some_and(|error| error.is_cancelled()) {
             // It can be asked for again.
             self.summary_asked = None;
@@ -198,25 +198,25 @@ impl SliceImage {
     }
 
     /// Draws the picture into all that is left of `ui`.
-    pub(crate) fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, look: &ShownSlice<'_>) {
+    pub(crate) fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, shown_slice: &ShownSlice<'_>) {
         let outer = ui.available_rect_before_wrap();
         ui.painter().rect_filled(outer, 0.0, Theme::of(ui).bg2);
-        if look.slice.is_empty() {
+        if shown_slice.slice.is_empty() {
             theme::empty_state(ui, Icon::Array, "No elements", "An axis of this array has the length 0.");
             return;
         }
-        let heat = matches!(look.style, RenderSpec::HeatMap(_));
-        let placed = |axis: Option<usize>| axis.is_some_and(|axis| look.coordinates.is_placed(axis));
-        let ruled = heat || placed(look.slice.rows) || placed(look.slice.columns);
-        let rect = if ruled { frame(ui, outer, look, heat) } else { outer.shrink(space::S3) };
+        let heat = matches!(shown_slice.style, RenderSpec::HeatMap(_));
+        let placed = |axis: Option<usize>| axis.is_some_and(|axis| shown_slice.coordinates.is_placed(axis));
+        let ruled = heat || placed(shown_slice.slice.rows) || placed(shown_slice.slice.columns);
+        let rect = if ruled { frame(ui, outer, shown_slice, heat) } else { outer.shrink(space::S3) };
         let id = ui.scope_id().with("picture");
         self.id = Some(id);
         let response = ui.interact(rect, id, Sense::click_and_drag());
-        let plane = [look.slice.width() as f64, look.slice.height() as f64];
-        self.camera.set_sides(look.coordinates.proportions(look.slice).unwrap_or([1.0; 2]));
+        let plane = [shown_slice.slice.width() as f64, shown_slice.slice.height() as f64];
+        self.camera.set_sides(shown_slice.coordinates.proportions(shown_slice.slice).unwrap_or([1.0; 2]));
         self.aim(rect, plane);
         let sight = self.camera.sight(rect, plane);
-        self.camera.input(ui, &response, &sight, look.cross.is_none());
+        self.camera.input(ui, &response, &sight, shown_slice.cross.is_none());
         self.aim(rect, plane);
         let sight = self.camera.sight(rect, plane);
         self.last = Some(sight);
@@ -224,20 +224,20 @@ impl SliceImage {
         if response.clicked() || response.dragged() {
             response.request_focus();
         }
-        if let Some(cross) = look.cross {
+        if let Some(cross) = shown_slice.cross {
             self.cursor = Some(cross);
         }
-        let slice = self.pursue(ui, look.slice);
-        let got = self.draw(ui, cx, look, &slice, &sight);
-        self.ask_summary(cx, look, &slice);
-        self.read_ahead(cx, look);
-        self.answer(ui, cx, look, &sight, &response, &got);
-        describe(ui, &response, look, self.cursor);
-        self.furniture(ui, look, &sight, &got, ruled, outer);
+        let slice = self.pursue(ui, shown_slice.slice);
+        let got = self.draw(ui, cx, shown_slice, &slice, &sight);
+        self.ask_summary(cx, shown_slice, &slice);
+        self.read_ahead(cx, shown_slice);
+        self.answer(ui, cx, shown_slice, &sight, &response, &got);
+        describe(ui, &response, shown_slice, self.cursor);
+        self.furniture(ui, shown_slice, &sight, &got, ruled, outer);
         self.say_state(ui, rect, &got);
     }
 
-    /// Fits the picture if it is to be fitted, and goes where it was sent.
+    /// MatchingColumns the picture if it is to be fitted, and goes where it was sent.
     fn aim(&mut self, rect: Rect, plane: [f64; 2]) {
         if self.camera.fit {
             self.camera.fit_into(rect, plane, LARGEST_FITTED);
@@ -260,18 +260,18 @@ impl SliceImage {
         &mut self,
         ui: &Ui,
         cx: &ViewCx<'_>,
-        look: &ShownSlice<'_>,
+        shown_slice: &ShownSlice<'_>,
         slice: &Slice,
         sight: &Viewport,
     ) -> Got {
         let picture = sight.picture();
-        match look.style {
+        match shown_slice.style {
             RenderSpec::Image(photo) if !photo.opaque && (slice.depth() == 2 || slice.depth() == 4) => {
                 canvas::checkerboard(ui, picture)
             }
             _ => _ = ui.painter_at(sight.rect).rect_filled(picture, 0.0, Theme::of(ui).bg3),
         }
-        let summary = self.summary(slice, look.style.part());
+        let summary = self.summary(slice, shown_slice.style.part());
         let overview = slice.coarse(OVERVIEW);
         let mut windows = [Some(overview), None];
         let [columns, rows] = sight.fine(ui.pixels_per_point());
@@ -280,18 +280,18 @@ impl SliceImage {
         }
         let mut got = Got { plane: None, whole: None, drawn: false, error: None };
         self.draw_old(ui, sight, slice);
-        let title = format!("reading {}", look.title);
+        let title = format!("reading {}", shown_slice.title);
         let mut first = true;
         for (layer, window) in self.layers.iter_mut().zip(windows) {
             // What is in sight is not worth a job while nothing of the slice is there.
             let Some(window) = window.filter(|_| std::mem::take(&mut first) || got.drawn) else { continue };
-            let key = (slice.clone(), window, look.style.part());
+            let key = (slice.clone(), window, shown_slice.style.part());
             let wanted = Wanted {
-                array: look.array,
+                array: shown_slice.array,
                 title: &title,
                 key,
                 planes: &self.planes,
-                style: &look.style,
+                style: &shown_slice.style,
                 summary: summary.as_ref(),
             };
             let state = layer.update(ui, cx.jobs, &wanted);
@@ -300,7 +300,7 @@ impl SliceImage {
                 timings::drawn();
             }
             got.error = got.error.or(state.error);
-            if let Some(plane) = state.plane.filter(|plane| plane.slice == *look.slice) {
+            if let Some(plane) = state.plane.filter(|plane| plane.slice == *shown_slice.slice) {
                 let exact = plane.window.rows.step == 1 && plane.window.columns.step == 1;
                 got.whole = exact.then(|| plane.clone()).or(got.whole);
                 got.plane = Some(plane);
@@ -313,18 +313,18 @@ impl SliceImage {
     }
 
     /// Reads the slices that will probably come next, once this one is there.
-    fn read_ahead(&mut self, cx: &ViewCx<'_>, look: &ShownSlice<'_>) {
-        if !look.neighbours {
+    fn read_ahead(&mut self, cx: &ViewCx<'_>, shown_slice: &ShownSlice<'_>) {
+        if !shown_slice.neighbours {
             return;
         }
-        let window = look.slice.coarse(OVERVIEW);
-        let there = self.layers[0].has(look.slice, &window);
+        let window = shown_slice.slice.coarse(OVERVIEW);
+        let there = self.layers[0].has(shown_slice.slice, &window);
         let next = Next {
             planes: &self.planes,
-            array: look.array,
-            slice: look.slice,
+            array: shown_slice.array,
+            slice: shown_slice.slice,
             window,
-            part: look.style.part(),
+            part: shown_slice.style.part(),
         };
         self.ahead.follow(cx.jobs, &next, there);
     }
@@ -344,7 +344,7 @@ impl SliceImage {
         &mut self,
         ui: &Ui,
         cx: &mut ViewCx<'_>,
-        look: &ShownSlice<'_>,
+        shown_slice: &ShownSlice<'_>,
         sight: &Viewport,
         response: &egui::Response,
         got: &Got,
@@ -354,41 +354,41 @@ impl SliceImage {
         if response.clicked_by(egui::PointerButton::Primary) {
             self.cursor = hovered;
         }
-        if look.cross.is_some() {
+        if shown_slice.cross.is_some() {
             let at = response.interact_pointer_pos().filter(|_| response.dragged() || response.clicked());
             self.picked = at.and_then(|at| sight.nearest(at)).or(self.picked);
         }
         if response.has_focus() {
             let before = self.cursor;
             self.keys(ui, sight);
-            if look.cross.is_some() && self.cursor != before {
+            if shown_slice.cross.is_some() && self.cursor != before {
                 self.picked = self.cursor;
             }
         }
         let Some([column, row]) = hovered.or(self.cursor) else { return };
-        if column >= look.slice.width() || row >= look.slice.height() {
+        if column >= shown_slice.slice.width() || row >= shown_slice.slice.height() {
             self.cursor = None;
             return;
         }
         // Of several pictures with one cross-hair only the one under the pointer speaks.
-        if look.cross.is_some() && hovered.is_none() {
+        if shown_slice.cross.is_some() && hovered.is_none() {
             return;
         }
-        let index = look.slice.index(row, column);
-        let words = match look.slice.depth() {
-            1 => self.value(cx, look, &index, row, column, got),
+        let index = shown_slice.slice.index(row, column);
+        let words = match shown_slice.slice.depth() {
+            1 => self.value(cx, shown_slice, &index, row, column, got),
             _ => overlays::pixel(got.whole.as_deref(), row, column),
         };
-        let shown = match (&look.slice.channels, look.slice.depth()) {
-            (Some(axis), depth) if depth > 1 => overlays::with_colon(&index, *axis, look.worded.start),
-            _ => probe::place(index.get(look.worded.clone()).unwrap_or_default()),
+        let shown = match (&shown_slice.slice.channels, shown_slice.slice.depth()) {
+            (Some(axis), depth) if depth > 1 => overlays::with_colon(&index, *axis, shown_slice.worded.start),
+            _ => probe::place(index.get(shown_slice.worded.clone()).unwrap_or_default()),
         };
         let value = words.as_ref().map_or("…", |(value, _, _)| value.as_str());
-        let lines = look.coordinates.lines(&index);
+        let lines = shown_slice.coordinates.lines(&index);
         let place = if lines.is_empty() { String::new() } else { format!("  ·  {}", lines.join("  ")) };
-        cx.status.under = format!("{}{shown} = {value}{place}", look.title);
+        cx.status.under = format!("{}{shown} = {value}{place}", shown_slice.title);
         if hovered.is_some() && !response.dragged() {
-            overlays::tip(response, look.array.dtype(), &shown, words.as_ref(), &lines);
+            overlays::tip(response, shown_slice.array.dtype(), &shown, words.as_ref(), &lines);
         }
     }
 
@@ -396,22 +396,23 @@ impl SliceImage {
     fn value(
         &self,
         cx: &ViewCx<'_>,
-        look: &ShownSlice<'_>,
+        shown_slice: &ShownSlice<'_>,
         index: &[u64],
         row: u64,
         column: u64,
         got: &Got,
     ) -> Option<(String, String, bool)> {
-        let dtype = look.array.dtype();
+        let dtype = shown_slice.array.dtype();
         let say = |bytes: &[u8]| {
             let bits = bits(dtype, bytes).unwrap_or_default();
-            let text = look.coordinates.value(dtype, bytes, look.coordinates.text(dtype, bytes));
+            let text =
+                shown_slice.coordinates.value(dtype, bytes, shown_slice.coordinates.text(dtype, bytes));
             (text, bits, is_nan(dtype, bytes))
         };
         let there = [&got.whole, &got.plane].into_iter().flatten().find_map(|p| p.element(row, column));
         match there {
             Some(bytes) => Some(say(bytes)),
-            None => self.probe.get(cx.jobs, look.array, index).map(|bytes| say(&bytes)),
+            None => self.probe.get(cx.jobs, shown_slice.array, index).map(|bytes| say(&bytes)),
         }
     }
 
@@ -457,45 +458,46 @@ impl SliceImage {
     fn furniture(
         &mut self,
         ui: &Ui,
-        look: &ShownSlice<'_>,
+        shown_slice: &ShownSlice<'_>,
         sight: &Viewport,
         got: &Got,
         ruled: bool,
         outer: Rect,
     ) {
-        let slice = look.slice;
-        let known = self.known(slice, look.style.part());
+        let slice = shown_slice.slice;
+        let known = self.known(slice, shown_slice.style.part());
         if known.is_none()
-            && let (RenderSpec::HeatMap(choice), Some(summary)) = (&look.style, &self.before)
+            && let (RenderSpec::HeatMap(choice), Some(summary)) = (&shown_slice.style, &self.before)
         {
             overlays::color_bar(ui, sight, outer, &choice.scale(summary), summary);
         }
-        if let (RenderSpec::HeatMap(choice), Some(summary)) = (&look.style, known) {
+        if let (RenderSpec::HeatMap(choice), Some(summary)) = (&shown_slice.style, known) {
             self.before = Some(summary.clone());
             let scale = choice.scale(&summary);
             overlays::non_finite_places(ui, sight, &summary);
             if let Some(plane) = &got.whole {
-                overlays::numbers_in_cells(ui, sight, plane, &scale, choice.part, look.coordinates);
+                overlays::numbers_in_cells(ui, sight, plane, &scale, choice.part, shown_slice.coordinates);
             }
             overlays::color_bar(ui, sight, outer, &scale, &summary);
-            if let Some(unit) = look.coordinates.unit.as_deref().filter(|_| choice.part != ComplexPart::Phase)
+            if let Some(unit) =
+                shown_slice.coordinates.unit.as_deref().filter(|_| choice.part != ComplexPart::Phase)
             {
                 overlays::unit_of_bar(ui, sight, outer, unit);
             }
         }
-        if let (RenderSpec::Image(photo), Some(plane)) = (&look.style, &got.whole) {
+        if let (RenderSpec::Image(photo), Some(plane)) = (&shown_slice.style, &got.whole) {
             let window = photo.window.unwrap_or_else(|| usual_window(&plane.dtype, &plane.summary));
             overlays::samples_in_cells(ui, sight, plane, window);
         }
-        if let Some([column, row]) = look.cross.filter(|_| got.drawn) {
+        if let Some([column, row]) = shown_slice.cross.filter(|_| got.drawn) {
             overlays::cross_hair(ui, sight, column, row);
-        } else if let Some([column, row]) = self.cursor.filter(|_| look.cross.is_none()) {
+        } else if let Some([column, row]) = self.cursor.filter(|_| shown_slice.cross.is_none()) {
             overlays::frame(ui, sight, column, row);
         }
         if ruled {
-            let label = |rows: bool, n: u64| ruler_label(look, rows, n);
+            let label = |rows: bool, n: u64| ruler_label(shown_slice, rows, n);
             canvas::rulers(ui, sight, outer.left() + space::S1, label);
-            axis_titles(ui, look, sight, outer);
+            axis_titles(ui, shown_slice, sight, outer);
         }
     }
 
@@ -602,11 +604,11 @@ pub(crate) struct SliceImageState {
 }
 
 /// What stands at a row (or column) of the plane: its coordinate, or its index in the array.
-fn ruler_label(look: &ShownSlice<'_>, rows: bool, n: u64) -> String {
+fn ruler_label(shown_slice: &ShownSlice<'_>, rows: bool, n: u64) -> String {
     const MOST: usize = 20;
-    let axis = if rows { look.slice.rows } else { look.slice.columns };
-    let index = look.slice.along(axis, n);
-    match axis.and_then(|axis| look.coordinates.coordinate(axis, index)) {
+    let axis = if rows { shown_slice.slice.rows } else { shown_slice.slice.columns };
+    let index = shown_slice.slice.along(axis, n);
+    match axis.and_then(|axis| shown_slice.coordinates.coordinate(axis, index)) {
         Some(text) if text.chars().count() > MOST => text.chars().take(MOST - 1).chain(['…']).collect(),
         Some(text) => text,
         None => index.to_string(),
@@ -614,13 +616,17 @@ fn ruler_label(look: &ShownSlice<'_>, rows: bool, n: u64) -> String {
 }
 
 /// Names and units of the axes, where they have some: above the rows, at the end of the columns.
-fn axis_titles(ui: &Ui, look: &ShownSlice<'_>, sight: &Viewport, outer: Rect) {
+fn axis_titles(ui: &Ui, shown_slice: &ShownSlice<'_>, sight: &Viewport, outer: Rect) {
     let theme = Theme::of(ui);
     let (upright, picture) = (sight.upright(), sight.picture());
-    let (down, across) =
-        if upright { (look.slice.rows, look.slice.columns) } else { (look.slice.columns, look.slice.rows) };
+    let (down, across) = if upright {
+        (shown_slice.slice.rows, shown_slice.slice.columns)
+    } else {
+        (shown_slice.slice.columns, shown_slice.slice.rows)
+    };
     let title = |axis: Option<usize>| {
-        axis.filter(|axis| look.coordinates.is_named(*axis)).map(|axis| look.coordinates.title(axis))
+        axis.filter(|axis| shown_slice.coordinates.is_named(*axis))
+            .map(|axis| shown_slice.coordinates.title(axis))
     };
     let font = theme::small_font();
     let painter = ui.painter();
@@ -637,16 +643,19 @@ fn axis_titles(ui: &Ui, look: &ShownSlice<'_>, sight: &Viewport, outer: Rect) {
 }
 
 /// Where the picture may be: rulers stand left of and below it, the colour bar at its right.
-fn frame(ui: &Ui, outer: Rect, look: &ShownSlice<'_>, heat: bool) -> Rect {
-    let slice = look.slice;
-    let named = |axis: Option<usize>| axis.is_some_and(|axis| look.coordinates.is_named(axis));
+fn frame(ui: &Ui, outer: Rect, shown_slice: &ShownSlice<'_>, heat: bool) -> Rect {
+    let slice = shown_slice.slice;
+    let named = |axis: Option<usize>| axis.is_some_and(|axis| shown_slice.coordinates.is_named(axis));
     let (named, last) = (named(slice.rows) || named(slice.columns), slice.height().saturating_sub(1));
     // The longest of a few labels: they are not all asked for in each frame.
-    let labels = [0, last / 2, last].map(|n| ruler_label(look, true, n).chars().count());
+    let labels = [0, last / 2, last].map(|n| ruler_label(shown_slice, true, n).chars().count());
     let left = outer.left() + canvas::ruler_width(ui, labels.into_iter().max().unwrap_or(1)) + space::S2;
     // Of several pictures in the same colours each is too small for a bar of its own.
-    let bar =
-        if heat && outer.width() > 300.0 && look.cross.is_none() { overlays::BAR_ROOM } else { space::S3 };
+    let bar = if heat && outer.width() > 300.0 && shown_slice.cross.is_none() {
+        overlays::BAR_ROOM
+    } else {
+        space::S3
+    };
     let (above, below) = if named { (22.0, size::ROW + 14.0) } else { (space::S3, size::ROW) };
     let rect = Rect::from_min_max(
         pos2(left, outer.top() + above),
@@ -684,17 +693,17 @@ fn failed(ui: &mut Ui, rect: Rect, error: &Error, drawn: bool) -> bool {
 }
 
 /// What a screen reader says of the picture.
-fn describe(ui: &Ui, response: &egui::Response, look: &ShownSlice<'_>, cursor: Option<[u64; 2]>) {
-    let kind = if matches!(look.style, RenderSpec::HeatMap(_)) { "Heat map" } else { "Image" };
-    let size = format!("{} rows, {} columns", look.slice.height(), look.slice.width());
+fn describe(ui: &Ui, response: &egui::Response, shown_slice: &ShownSlice<'_>, cursor: Option<[u64; 2]>) {
+    let kind = if matches!(shown_slice.style, RenderSpec::HeatMap(_)) { "Heat map" } else { "Image" };
+    let size = format!("{} rows, {} columns", shown_slice.slice.height(), shown_slice.slice.width());
     let at = cursor.map_or(String::new(), |[column, row]| {
-        format!(", at {}", probe::place(&look.slice.index(row, column)))
+        format!(", at {}", probe::place(&shown_slice.slice.index(row, column)))
     });
     response.widget_info(|| {
         egui::WidgetInfo::labeled(
             egui::Role::Image,
             ui.is_enabled(),
-            format!("{kind} of {}: {size}{at}", look.title),
+            format!("{kind} of {}: {size}{at}", shown_slice.title),
         )
     });
 }

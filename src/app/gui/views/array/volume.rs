@@ -126,8 +126,9 @@ impl Volume {
             heading(&mut child, slice, shown.coordinates, &before);
             let (array, title, coordinates) = (shown.array, shown.title, shown.coordinates);
             let (worded, neighbours) = (0..slice.spans.len(), true);
-            let look = ShownSlice { array, slice, style, title, worded, coordinates, cross, neighbours };
-            self.panes[n].ui(&mut child, cx, &look);
+            let shown_slice =
+                ShownSlice { array, slice, style, title, worded, coordinates, cross, neighbours };
+            self.panes[n].ui(&mut child, cx, &shown_slice);
             if self.panes[n].has_focus(ui) {
                 self.keyed = n;
             }

@@ -6,7 +6,7 @@ use egui::{Key, TextEdit, Ui};
 use gander::bytes::error::Result;
 use gander::bytes::source::Source;
 use gander::bytes::task::Task;
-use gander::jobs::Slot;
+use gander::jobs::{JobSpec, Slot};
 use memchr::memmem;
 
 use crate::gui::commands::Action;
@@ -65,9 +65,9 @@ impl Find {
         }
         let asked = self.asked.clone()?;
         let (from, wanted) = (source.clone(), asked.clone());
-        let shown = self
-            .slot
-            .scan(cx.jobs, &asked, "finding bytes", move |task| find(task, &from, &wanted.0, wanted.1, len));
+        let shown = self.slot.get(cx.jobs, &asked, JobSpec::scan("finding bytes"), move |task| {
+            find(task, &from, &wanted.0, wanted.1, len)
+        });
         if shown.pending.is_some() {
             if theme::icon_button(ui, Icon::Stop, "Stop finding").clicked() {
                 self.slot.cancel();

@@ -10,7 +10,7 @@ use arrow::datatypes::Fields;
 use egui::{Align2, ComboBox, Rect, Ui, UiBuilder, pos2, vec2};
 use egui_plot::{Bar, BarChart, Legend, Line, Plot, PlotPoints, PlotUi, Points};
 use gander::data::content::Table;
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{JobSpec, Jobs, Slot};
 
 use crate::gui::grid::thousands;
 use crate::gui::icons::Icon;
@@ -127,19 +127,19 @@ impl Plotted {
     fn plot(&mut self, ui: &mut Ui, jobs: &Jobs, table: &Arc<dyn Table>) {
         let theme = Theme::of(ui);
         let Some(y) = self.y else { return };
-        let wish = match self.kind {
+        let spec = match self.kind {
             Kind::Histogram => PlotSpec { x: None, y, by: None, histogram: true },
             _ => PlotSpec { x: self.x, y, by: self.by, histogram: false },
         };
         // While a result grows, one picture is finished before one of more rows is begun.
-        if self.slot.peek(&(wish.clone(), self.rows)).pending.is_none() {
+        if self.slot.peek(&(spec.clone(), self.rows)).pending.is_none() {
             self.rows = table.rows().number();
         }
-        let (source, wanted, rows) = (table.clone(), wish.clone(), self.rows);
-        let key = (wish, rows);
-        let shown = self
-            .slot
-            .scan(jobs, &key, "a plot", move |task| series::read(task, source.as_ref(), &wanted, rows));
+        let (source, wanted, rows) = (table.clone(), spec.clone(), self.rows);
+        let key = (spec, rows);
+        let shown = self.slot.get(jobs, &key, JobSpec::scan("a plot"), move |task| {
+            series::read(task, source.as_ref(), &wanted, rows)
+        });
         if shown.error.as_ref().is_some_and(gander::bytes::error::Error::is_cancelled) {
             if theme::cancelled(ui, "") {
                 self.slot.clear();
@@ -151,7 +151,7 @@ impl Plotted {
             return;
         }
         // While other columns are read the old ones stay; they would be wrong as another kind of plot.
-        let Some(series) = shown.value.filter(|s| s.wish.histogram == key.0.histogram) else {
+        let Some(series) = shown.value.filter(|s| s.spec.histogram == key.0.histogram) else {
             theme::pending(ui, ui.unique_id().with("plot"), "Reading the columns…");
             return;
         };
@@ -175,7 +175,7 @@ impl Plotted {
         };
         let titles = match self.kind {
             Kind::Histogram => (names(Some(y)), "rows".to_owned()),
-            _ => (names(series.wish.x), names(Some(series.wish.y))),
+            _ => (names(series.spec.x), names(Some(series.spec.y))),
         };
         draw(&mut child, self.kind, &series, &titles);
         if !words.is_empty() {
@@ -236,7 +236,7 @@ fn draw(ui: &mut Ui, kind: Kind, series: &Series, titles: &(String, String)) {
     let along = series.x.labels(width, (low, high));
     let up = series.y.labels(0.0, (0.0, 0.0));
     let bars = matches!(kind, Kind::Bars | Kind::Histogram);
-    let id = ui.unique_id().with(("plot", kind, &series.wish));
+    let id = ui.unique_id().with(("plot", kind, &series.spec));
     let (x_words, y_words) = (series.x.clone(), series.y.clone());
     let mut plot = calm(Plot::new("result plot").id(id), theme, along, up)
         .height(area.height())
@@ -342,14 +342,14 @@ mod tests {
         let (x, y, z) = (floats(|n| n), floats(|n| n * n), floats(|n| -n));
         let batch = RecordBatch::try_from_iter([("x", x), ("y", y), ("z", z), ("kind", kind)]).unwrap();
         let table: Arc<dyn Table> = Arc::new(MemoryTable::new(batch));
-        let bench = ViewHarness { plotted: Plotted::default(), jobs: Jobs::new(|| {}), table };
+        let harness = ViewHarness { plotted: Plotted::default(), jobs: Jobs::new(|| {}), table };
         let builder = Harness::builder().with_size(vec2(900.0, 600.0)).with_step_dt(1.0 / 60.0);
         let mut harness = builder.with_context_setup(theme::apply).build_ui_state(
-            |ui, bench: &mut ViewHarness| {
-                let table = bench.table.clone();
-                bench.plotted.ui(ui, &bench.jobs, &table);
+            |ui, harness: &mut ViewHarness| {
+                let table = harness.table.clone();
+                harness.plotted.ui(ui, &harness.jobs, &table);
             },
-            bench,
+            harness,
         );
         settle(&mut harness);
         harness
@@ -376,8 +376,8 @@ mod tests {
     /// The points of each group that is drawn.
     fn points(harness: &Harness<'_, ViewHarness>) -> Vec<(String, Vec<[f64; 2]>)> {
         let plotted = &harness.state().plotted;
-        let wish = PlotSpec { x: plotted.x, y: plotted.y.unwrap(), by: plotted.by, histogram: false };
-        let series = plotted.slot.peek(&(wish, plotted.rows)).ready().unwrap();
+        let spec = PlotSpec { x: plotted.x, y: plotted.y.unwrap(), by: plotted.by, histogram: false };
+        let series = plotted.slot.peek(&(spec, plotted.rows)).ready().unwrap();
         series.groups.iter().map(|group| (group.name.clone(), group.points.clone())).collect()
     }
 

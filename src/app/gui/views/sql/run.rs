@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use gander::bytes::task::Task;
 use gander::data::open::Document;
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{JobSpec, Jobs, Slot};
 use gander::query::{Engine, Failure, QueryResult};
 use parking_lot::Mutex;
 
@@ -153,7 +153,7 @@ pub(super) fn start(
     let first = statements.first().map_or("", |(_, sql, _)| sql.as_str());
     let title: String = first.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(56).collect();
     let (woken, job) = (jobs.clone(), Arc::new(Slot::default()));
-    job.scan(jobs, &(), &format!("SQL: {title}"), move |task| {
+    job.get(jobs, &(), JobSpec::scan(format!("SQL: {title}")), move |task| {
         let engine = engine(task, &documents, &results).map_err(Failure::from);
         run_all(task, engine, &work, &woken);
         Ok(())

@@ -16,7 +16,7 @@ use gander::data::content::Table;
 use crate::gui::views::Workspace;
 use crate::gui::views::harness::ViewHarness;
 
-fn bench() -> Harness<'static, ViewHarness> {
+fn harness() -> Harness<'static, ViewHarness> {
     let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..1000));
     let table: Arc<dyn Table> =
         Arc::new(MemoryTable::new(RecordBatch::try_from_iter([("n", numbers)]).unwrap()));
@@ -31,10 +31,10 @@ fn bench() -> Harness<'static, ViewHarness> {
     });
     let target = Target { file: 1, document: document.clone(), path: String::new(), node: root };
     let workspace = Workspace { documents: vec![document], ..Workspace::default() };
-    let bench =
+    let harness =
         ViewHarness { workspace, ..ViewHarness::new(make(QueryStart::Table(target, String::new())), None) };
     let builder = Harness::builder().with_size(vec2(1000.0, 700.0)).with_step_dt(1.0 / 60.0);
-    builder.with_context_setup(crate::gui::theme::apply).build_ui_state(ViewHarness::frame, bench)
+    builder.with_context_setup(crate::gui::theme::apply).build_ui_state(ViewHarness::frame, harness)
 }
 
 fn until(harness: &mut Harness<'static, ViewHarness>, what: impl Fn(&Harness<'static, ViewHarness>) -> bool) {
@@ -48,7 +48,7 @@ fn until(harness: &mut Harness<'static, ViewHarness>, what: impl Fn(&Harness<'st
 
 #[test]
 fn a_statement_runs_and_its_result_is_a_table() {
-    let mut harness = bench();
+    let mut harness = harness();
     let written = |text: &str| text.starts_with("SELECT *\nFROM \"numbers");
     until(&mut harness, |h| written(h.state().view.save()["statement"].as_str().unwrap()));
     harness.key_press_modifiers(Modifiers::COMMAND, Key::Enter);
@@ -64,7 +64,7 @@ fn a_statement_runs_and_its_result_is_a_table() {
 
 #[test]
 fn a_mistake_is_said_in_words() {
-    let mut harness = bench();
+    let mut harness = harness();
     harness.state_mut().view.restore(&serde_json::json!({ "statement": "SELECT m FROM numbers" }));
     harness.step();
     harness.get_by_label("Run").click();
@@ -73,7 +73,7 @@ fn a_mistake_is_said_in_words() {
 
 #[test]
 fn each_statement_has_a_result_and_knows_those_before_it() {
-    let mut harness = bench();
+    let mut harness = harness();
     let text = "SELECT n FROM numbers WHERE n < 7;\nSELECT count(*) AS c FROM result1;\nSELECT m FROM numbers; SELECT 4";
     harness.state_mut().view.restore(&serde_json::json!({ "statement": text }));
     harness.step();
@@ -98,7 +98,7 @@ fn each_statement_has_a_result_and_knows_those_before_it() {
 
 #[test]
 fn names_are_offered_while_one_types() {
-    let mut harness = bench();
+    let mut harness = harness();
     harness.state_mut().view.restore(&serde_json::json!({ "statement": "" }));
     until(&mut harness, |h| h.query_by_label("SQL statements").is_some_and(|field| field.is_focused()));
     for _ in 0..40 {
@@ -124,7 +124,7 @@ fn names_are_offered_while_one_types() {
 
 #[test]
 fn a_result_is_plotted() {
-    let mut harness = bench();
+    let mut harness = harness();
     harness
         .state_mut()
         .view

@@ -4,7 +4,7 @@ use egui::{Align, Key, Layout, Popup, PopupCloseBehavior, RichText, ScrollArea, 
 use gander::data::content::Rows;
 use gander::data::format::{Format, OptionSpec, Options};
 
-use super::named::{Fits, Named};
+use super::column_search::{ColumnSearch, MatchingColumns};
 use super::{Mode, PATIENCE, TableView};
 use crate::gui::commands::Action;
 use crate::gui::grid::thousands;
@@ -30,7 +30,7 @@ const MODES: [(Mode, &str); 4] =
 #[derive(Default)]
 pub(super) struct Bar {
     filter: String,
-    named: Named,
+    named: ColumnSearch,
     options: Option<Options>,
 }
 
@@ -208,7 +208,7 @@ impl TableView {
             go = found.as_ref().and_then(|found| found.get(0));
         }
         ScrollArea::vertical().max_height(420.0).auto_shrink([false, true]).show(ui, |ui| {
-            let count = found.as_ref().map_or(0, Fits::len);
+            let count = found.as_ref().map_or(0, MatchingColumns::len);
             rows::ui(ui, count, size::ROW, |ui, row| {
                 let column = found.as_ref().and_then(|found| found.get(row));
                 let Some((column, field)) = column.and_then(|n| Some((n, fields.get(n)?))) else { return };

@@ -15,7 +15,7 @@ use gander::data::cell;
 use gander::data::content::table::read_each;
 use gander::data::content::{ColumnStatistics, Picked, Table};
 use gander::data::stats::{Distinct, Histogram, summary as whole};
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{JobSpec, Jobs, Slot};
 
 use crate::gui::grid::Side;
 use crate::gui::theme::{Theme, mono_font, small_font};
@@ -116,9 +116,9 @@ impl ColumnSummaries {
             return;
         }
         let (table, wanted) = (table.clone(), missing.clone());
-        let shown = self
-            .slot
-            .get(jobs, &missing, "summaries of columns", move |task| summaries(&*table, task, &wanted));
+        let shown = self.slot.get(jobs, &missing, JobSpec::view("summaries of columns"), move |task| {
+            summaries(&*table, task, &wanted)
+        });
         if let Some(list) = shown.ready() {
             for (column, summary) in missing.into_iter().zip(list.iter()) {
                 self.known.insert(column, Arc::new(summary.clone()));
@@ -147,7 +147,7 @@ impl ColumnSummaries {
             return false;
         }
         let (table, wanted) = (table.clone(), missing.clone());
-        let shown = self.footer.get(jobs, &missing, "", move |task| {
+        let shown = self.footer.get(jobs, &missing, JobSpec::view(""), move |task| {
             let of = |&column: &usize| task.check().map(|()| table.statistics(column));
             wanted.iter().map(of).collect()
         });
@@ -189,9 +189,12 @@ impl ColumnSummaries {
     fn want_exact(&mut self, jobs: &Jobs, table: &Arc<dyn Table>, columns: &[usize]) {
         if !self.passed.is_empty() {
             let (source, wanted) = (table.clone(), self.passed.clone());
-            let shown = self.pass.scan(jobs, &self.passed, "summaries of columns, all rows", move |task| {
-                whole::exact(source.as_ref(), task, &wanted)
-            });
+            let shown = self.pass.get(
+                jobs,
+                &self.passed,
+                JobSpec::scan("summaries of columns, all rows"),
+                move |task| whole::exact(source.as_ref(), task, &wanted),
+            );
             let Some(found) = shown.answer() else { return };
             if found.as_ref().is_err_and(Error::is_cancelled) {
                 // It can be asked for again.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gander::bytes::error::Error;
 use gander::data::content::Table;
 use gander::data::content::table::MemoryTable;
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{JobSpec, Jobs, Slot};
 
 use super::model::{Labels, Sheet};
 
@@ -81,7 +81,7 @@ impl End {
         }
         let table = main.table.clone();
         let columns: Vec<usize> = (0..main.columns().min(COLUMNS)).collect();
-        let shown = self.slot.once(jobs, &(), &format!("the end of {name}"), move |task| {
+        let shown = self.slot.get(jobs, &(), JobSpec::once(format!("the end of {name}")), move |task| {
             let (first, batch) = table.tail(task, ROWS, &columns)?;
             let table: Arc<dyn Table> = Arc::new(MemoryTable::new(batch));
             Ok((first, table))

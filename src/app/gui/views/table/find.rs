@@ -11,7 +11,7 @@ use gander::bytes::error::{Error, Result};
 use gander::bytes::task::Task;
 use gander::data::cell;
 use gander::data::content::Table;
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{JobSpec, Jobs, Slot};
 use gander::query::pivot::typed;
 use gander::query::{Failure, Filter, Filtered, containing, containing_sql, filtered};
 
@@ -202,38 +202,39 @@ impl Find {
                 searched
             }
         };
-        let wish = SearchSpec { text: self.text.clone(), columns, table: at };
-        if self.found.as_ref().is_some_and(|(known, rows)| *known == wish && !rows.again()) {
+        let spec = SearchSpec { text: self.text.clone(), columns, table: at };
+        if self.found.as_ref().is_some_and(|(known, rows)| *known == spec && !rows.again()) {
             return;
         }
-        if self.found.take().is_some_and(|(known, _)| known == wish) {
+        if self.found.take().is_some_and(|(known, _)| known == spec) {
             self.slot.clear();
         }
         // The place was one among other matches.
         self.at = None;
-        let (source, wanted) = (table.clone(), wish.clone());
-        let shown = self.slot.scan(jobs, &wish, &format!("finding {:?}", wish.text), move |task| {
-            let filter = containing(source.as_ref(), &wanted.columns, &wanted.text);
-            filtered(&engine(), task, &source, &filter, &[]).map_err(|failure| match failure {
-                Failure::Run(error) => error,
-                Failure::Sql(mistake) => Error::bug(format!("a search is no query: {mistake}")),
-            })
-        });
+        let (source, wanted) = (table.clone(), spec.clone());
+        let shown =
+            self.slot.get(jobs, &spec, JobSpec::scan(format!("finding {:?}", spec.text)), move |task| {
+                let filter = containing(source.as_ref(), &wanted.columns, &wanted.text);
+                filtered(&engine(), task, &source, &filter, &[]).map_err(|failure| match failure {
+                    Failure::Run(error) => error,
+                    Failure::Sql(mistake) => Error::bug(format!("a search is no query: {mistake}")),
+                })
+            });
         self.error = shown.error.clone();
-        self.found = shown.ready().map(|rows| (wish, rows));
+        self.found = shown.ready().map(|rows| (spec, rows));
     }
 
     /// Looks for the match that was asked for; the cell, when it is there.
     fn take_step(&mut self, jobs: &Jobs, table: &Arc<dyn Table>) -> Option<CellAt> {
         let step = self.step?;
-        let (wish, rows) = self.found.as_ref()?;
+        let (spec, rows) = self.found.as_ref()?;
         // The first match is there once there is a row, or once all were looked at.
         if rows.rows().number() == 0 && rows.answer().ended().is_none() {
             return None;
         }
-        let (source, rows, wish) = (table.clone(), rows.clone(), wish.clone());
-        let shown = self.steps.scan(jobs, &step, "the next match", move |task| {
-            Way { task, rows: &rows, table: source.as_ref(), wish: &wish }.next(step)
+        let (source, rows, spec) = (table.clone(), rows.clone(), spec.clone());
+        let shown = self.steps.get(jobs, &step, JobSpec::scan("the next match"), move |task| {
+            Way { task, rows: &rows, table: source.as_ref(), spec: &spec }.next(step)
         });
         let met = match (shown.ready(), shown.error) {
             (Some(met), _) => *met,
@@ -248,19 +249,20 @@ impl Find {
 
     /// How many matches there are, once all rows that have some are known.
     fn counts(&self, jobs: &Jobs) -> Option<Arc<Option<Counts>>> {
-        let (wish, rows) = self.found.as_ref()?;
-        let key = (wish.clone(), Arc::as_ptr(rows) as usize);
-        let (wish, rows) = (wish.clone(), rows.clone());
-        let shown =
-            self.counts.scan(jobs, &key, "counting matches", move |task| Counts::of(task, &rows, &wish));
+        let (spec, rows) = self.found.as_ref()?;
+        let key = (spec.clone(), Arc::as_ptr(rows) as usize);
+        let (spec, rows) = (spec.clone(), rows.clone());
+        let shown = self
+            .counts
+            .get(jobs, &key, JobSpec::scan("counting matches"), move |task| Counts::of(task, &rows, &spec));
         shown.ready()
     }
 
     /// The statement of the rows that have matches.
     fn statement(&self, about: About<'_>, filter: &Filter) -> String {
-        let Some((wish, _)) = &self.found else { return String::new() };
+        let Some((spec, _)) = &self.found else { return String::new() };
         let schema = typed(&engine(), about.table);
-        let condition = containing_sql(&schema, &wish.columns, &wish.text);
+        let condition = containing_sql(&schema, &spec.columns, &spec.text);
         let clauses = match filter.sql(&schema) {
             Some(filter) => format!("WHERE ({filter}\n) AND ({condition})"),
             None => format!("WHERE {condition}"),
@@ -327,7 +329,7 @@ struct Counts {
 
 impl Counts {
     /// Looks at all rows that have matches.
-    fn of(task: &Task, rows: &Filtered, wish: &SearchSpec) -> Result<Option<Counts>> {
+    fn of(task: &Task, rows: &Filtered, spec: &SearchSpec) -> Result<Option<Counts>> {
         let count = rows.rows().number();
         if count > COUNTED {
             return Ok(None);
@@ -335,14 +337,14 @@ impl Counts {
         let (mut before, mut sum, mut at) = (vec![0], 0, 0);
         while at < count {
             task.check()?;
-            let read = rows.read(task, at..(at + STEP).min(count), &wish.columns)?;
+            let read = rows.read(task, at..(at + STEP).min(count), &spec.columns)?;
             if read.num_rows() == 0 {
                 return Ok(None);
             }
             let cells = Cells::new(&read)?;
             for row in 0..read.num_rows() {
-                sum += (0..wish.columns.len())
-                    .filter(|column| cells.has(row, *column, &wish.folded()))
+                sum += (0..spec.columns.len())
+                    .filter(|column| cells.has(row, *column, &spec.folded()))
                     .count() as u64;
                 before.push(sum);
             }
@@ -389,7 +391,7 @@ struct Way<'a> {
     task: &'a Task,
     rows: &'a Filtered,
     table: &'a dyn Table,
-    wish: &'a SearchSpec,
+    spec: &'a SearchSpec,
 }
 
 impl Way<'_> {
@@ -401,9 +403,9 @@ impl Way<'_> {
 
     /// The columns of a row's matches, in their order on screen.
     fn columns(&self, row: u64) -> Result<Vec<usize>> {
-        let cells = Cells::new(&self.table.read(self.task, row..row + 1, &self.wish.columns)?)?;
-        let text = self.wish.folded();
-        let all = self.wish.columns.iter().enumerate();
+        let cells = Cells::new(&self.table.read(self.task, row..row + 1, &self.spec.columns)?)?;
+        let text = self.spec.folded();
+        let all = self.spec.columns.iter().enumerate();
         Ok(all.filter(|(at, _)| cells.has(0, *at, &text)).map(|(_, column)| *column).collect())
     }
 
@@ -423,7 +425,7 @@ impl Way<'_> {
         let exact = low < count && self.row(low)? == step.from.row;
         if exact && !step.here {
             let columns = self.columns(step.from.row)?;
-            let place = |column: usize| self.wish.columns.iter().position(|other| *other == column);
+            let place = |column: usize| self.spec.columns.iter().position(|other| *other == column);
             let here = place(step.from.column);
             let further = |column: &usize| match step.forward {
                 true => place(*column) > here,
@@ -446,7 +448,7 @@ impl Way<'_> {
         let row = self.row(at)?;
         let columns = self.columns(row)?;
         let nth = if step.forward { 0 } else { columns.len().saturating_sub(1) };
-        let column = columns.get(nth).or(self.wish.columns.first()).copied().unwrap_or(0);
+        let column = columns.get(nth).or(self.spec.columns.first()).copied().unwrap_or(0);
         Ok(Some(Found { at, nth: nth as u64, cell: CellAt { row, column } }))
     }
 }

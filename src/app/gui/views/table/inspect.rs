@@ -5,7 +5,7 @@ use std::sync::Arc;
 use egui::text::{LayoutJob, TextFormat};
 use egui::{Align, Layout, Rect, RichText, Sense, Ui, UiBuilder, Vec2, vec2};
 use gander::data::content::Table;
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{JobSpec, Jobs, Slot};
 
 use super::value::{Face, Value, read};
 use crate::gui::grid::CellAt;
@@ -121,7 +121,7 @@ impl Inspect {
             return;
         };
         let table = table.clone();
-        let shown = self.slot.get(jobs, &cell, &format!("{name}[{}]", cell.row), move |task| {
+        let shown = self.slot.get(jobs, &cell, JobSpec::view(format!("{name}[{}]", cell.row)), move |task| {
             read(&*table, task, cell.row, cell.column)
         });
         let value = shown.ready();

@@ -1,5 +1,5 @@
 //! The rows of a table that are in memory: pages of 64 rows of single columns, as texts that are ready
-//! to draw. What is in sight and not there yet is read by a job; the latest wish wins. Bounded by bytes,
+//! to draw. What is in sight and not there yet is read by a job; the latest request wins. Bounded by bytes,
 //! but what was drawn last is never dropped.
 
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ use gander::bytes::task::Task;
 use gander::data::cell;
 use gander::data::content::Table;
 use gander::data::content::table::read_each;
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{JobSpec, Jobs, Slot};
 
 use crate::gui::grid::{Cell, CellKind, Side};
 
@@ -141,7 +141,7 @@ impl Pages {
         let (table, job) = (self.table.clone(), wanted.clone());
         let title =
             format!("rows {} of {}", gander::bytes::display::count(wanted.pages.start * PAGE), self.name);
-        let shown = self.slot.once(jobs, &wanted, &title, move |task| read(&*table, task, &job));
+        let shown = self.slot.get(jobs, &wanted, JobSpec::once(title), move |task| read(&*table, task, &job));
         if let Some(block) = shown.ready() {
             self.keep(&wanted, &block);
             // What had fewer rows than there are by now is read anew.

@@ -15,12 +15,12 @@ use gander::bytes::error::Error;
 use gander::bytes::task::Task;
 use gander::data::content::Table;
 use gander::data::format::Data;
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{JobSpec, Jobs, Slot};
 use gander::query::pivot::{Pivot, Pivoted, pivoted, typed};
 use gander::query::{Failure, Filter, SqlDiagnostic};
 use parking_lot::Mutex;
 
-use super::named::Named;
+use super::column_search::ColumnSearch;
 use super::row_filter::engine;
 use super::{PATIENCE, Request, TableView, View, ViewCx};
 use crate::gui::commands::Action;
@@ -77,7 +77,7 @@ pub(super) struct Page {
     typed_of: (usize, u32),
     types: Slot<(usize, u32), SchemaRef>,
     find: String,
-    named: Named,
+    named: ColumnSearch,
     typed: String,
     slot: Slot<PivotSpec, Found>,
     /// The running job, to show how far it is.
@@ -159,7 +159,8 @@ impl Page {
             true => Some(typed(&engine(), table)),
             false => {
                 let source = table.clone();
-                let shown = self.types.get(jobs, &wanted, "", move |_| Ok(typed(&engine(), &source)));
+                let shown =
+                    self.types.get(jobs, &wanted, JobSpec::view(""), move |_| Ok(typed(&engine(), &source)));
                 shown.ready().map(|schema| schema.as_ref().clone())
             }
         };
@@ -186,9 +187,9 @@ impl Page {
             (self.mistake, self.error, self.since) = (None, None, None);
             return;
         }
-        let wish = PivotSpec { pivot: self.pivot.clone(), filter: filter.clone(), again: self.again };
-        let (source, wanted, task_place) = (table.clone(), wish.clone(), self.task.clone());
-        let shown = self.slot.scan(cx.jobs, &wish, &format!("grouping {name}"), move |task| {
+        let spec = PivotSpec { pivot: self.pivot.clone(), filter: filter.clone(), again: self.again };
+        let (source, wanted, task_place) = (table.clone(), spec.clone(), self.task.clone());
+        let shown = self.slot.get(cx.jobs, &spec, JobSpec::scan(format!("grouping {name}")), move |task| {
             *task_place.lock() = Some(task.clone());
             match pivoted(&engine(), task, &source, &wanted.filter, &wanted.pivot) {
                 Ok(made) => Ok(Ok(made)),
@@ -428,7 +429,7 @@ fn take_totals(shown: &mut Shown, cx: &ViewCx<'_>) {
         return;
     }
     let found = shown.found.clone();
-    let totals = shown.totals.scan(cx.jobs, &(), "totals", move |task| match found.as_ref() {
+    let totals = shown.totals.get(cx.jobs, &(), JobSpec::scan("totals"), move |task| match found.as_ref() {
         Ok(made) => Ok(made.totals(&engine(), task)?),
         Err(mistake) => Err(Error::bug(mistake.message.clone())),
     });

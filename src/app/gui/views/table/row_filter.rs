@@ -14,7 +14,7 @@ use egui::{Key, Rect, RichText, Ui, UiBuilder, pos2, vec2};
 use gander::bytes::cache::DECODED;
 use gander::bytes::error::Error;
 use gander::data::content::Table;
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{JobSpec, Jobs, Slot};
 use gander::query::{
     Condition, Engine, Failure, Filter, Filtered, Order, Settings, Sort, SqlDiagnostic, filtered,
 };
@@ -74,7 +74,7 @@ type Found = Result<Arc<Filtered>, SqlDiagnostic>;
 /// The filters and sort keys of a view.
 #[derive(Default)]
 pub(super) struct RowFilter {
-    wish: RowQuery,
+    query: RowQuery,
     /// Whether the bar is open although nothing is asked.
     open: bool,
     /// The expression as it is typed.
@@ -101,12 +101,12 @@ pub(super) enum Change {
 impl RowFilter {
     /// Whether rows are left out or moved, or soon will be.
     pub(super) fn is_on(&self) -> bool {
-        !self.wish.is_empty()
+        !self.query.is_empty()
     }
 
     /// What rows have to be like.
     pub(super) fn filter(&self) -> &Filter {
-        &self.wish.filter
+        &self.query.filter
     }
 
     /// Whether the bar is there.
@@ -126,7 +126,7 @@ impl RowFilter {
     }
 
     fn clear(&mut self) {
-        self.wish = RowQuery { again: self.wish.again + 1, ..RowQuery::default() };
+        self.query = RowQuery { again: self.query.again + 1, ..RowQuery::default() };
         self.typed.clear();
         (self.mistake, self.sql.mistake) = (None, None);
         self.error = None;
@@ -134,7 +134,7 @@ impl RowFilter {
 
     /// Asks the same again: the table under it is another one now. What is shown stays until it is there.
     pub(super) fn anew(&mut self) {
-        self.wish.again += 1;
+        self.query.again += 1;
         self.mistake = None;
         self.error = None;
     }
@@ -155,14 +155,14 @@ impl RowFilter {
 
     /// One more condition.
     pub(super) fn add(&mut self, condition: Condition) {
-        if !self.wish.filter.conditions.contains(&condition) {
-            self.wish.filter.conditions.push(condition);
+        if !self.query.filter.conditions.contains(&condition) {
+            self.query.filter.conditions.push(condition);
         }
     }
 
     /// A click on the head of a column: up, down, as in the table; with `more` besides the other keys.
     pub(super) fn sort_by(&mut self, column: &str, more: bool) {
-        let next = match self.wish.sort.iter().find(|key| key.column == column).map(|key| key.order) {
+        let next = match self.query.sort.iter().find(|key| key.column == column).map(|key| key.order) {
             None => Some(Order::Ascending),
             Some(Order::Ascending) => Some(Order::Descending),
             Some(Order::Descending) => None,
@@ -173,14 +173,14 @@ impl RowFilter {
     /// Sorts by a column in this order, or not by it.
     pub(super) fn set_order(&mut self, column: &str, order: Option<Order>, more: bool) {
         if !more {
-            self.wish.sort.retain(|key| key.column == column);
+            self.query.sort.retain(|key| key.column == column);
         }
-        let place = self.wish.sort.iter().position(|key| key.column == column);
+        let place = self.query.sort.iter().position(|key| key.column == column);
         match (place, order) {
-            (Some(at), Some(order)) => self.wish.sort[at].order = order,
-            (Some(at), None) => drop(self.wish.sort.remove(at)),
+            (Some(at), Some(order)) => self.query.sort[at].order = order,
+            (Some(at), None) => drop(self.query.sort.remove(at)),
             (None, Some(order)) => {
-                self.wish.sort.push(Sort::by(column, order));
+                self.query.sort.push(Sort::by(column, order));
             }
             (None, None) => {}
         }
@@ -188,25 +188,25 @@ impl RowFilter {
 
     /// The mark in the head of a column.
     pub(super) fn mark(&self, column: &str) -> Option<SortMark> {
-        let at = self.wish.sort.iter().position(|key| key.column == column)?;
-        let rank = if self.wish.sort.len() > 1 { at + 1 } else { 1 };
-        Some(SortMark { descending: self.wish.sort[at].order == Order::Descending, rank })
+        let at = self.query.sort.iter().position(|key| key.column == column)?;
+        let rank = if self.query.sort.len() > 1 { at + 1 } else { 1 };
+        Some(SortMark { descending: self.query.sort[at].order == Order::Descending, rank })
     }
 
     /// Asks for what is wished, once a frame; what is to be shown instead of what is.
     pub(super) fn take(&mut self, jobs: &Jobs, table: &Arc<dyn Table>, name: &str) -> Option<Change> {
-        if self.wish.is_empty() {
+        if self.query.is_empty() {
             let was = self.shown.take();
             if was.is_some() || self.watch.is_busy() {
                 self.stop();
             }
             return was.map(|_| Change::Whole);
         }
-        if let Some((wish, found)) = &self.shown
-            && *wish == self.wish
+        if let Some((query, found)) = &self.shown
+            && *query == self.query
         {
             if found.again() {
-                self.wish.again += 1;
+                self.query.again += 1;
             }
             // What was asked for in between is not wanted any more.
             if self.slot.is_busy() || self.error.is_some() || self.mistake.is_some() {
@@ -215,10 +215,10 @@ impl RowFilter {
             }
             return None;
         }
-        let (table, wish) = (table.clone(), self.wish.clone());
+        let (table, query) = (table.clone(), self.query.clone());
         let shown =
-            self.slot.once(jobs, &self.wish, &format!("filtering {name}"), move |task| {
-                match filtered(&engine(), task, &table, &wish.filter, &wish.sort) {
+            self.slot.get(jobs, &self.query, JobSpec::once(format!("filtering {name}")), move |task| {
+                match filtered(&engine(), task, &table, &query.filter, &query.sort) {
                     Ok(found) => Ok(Ok(Arc::new(found))),
                     Err(Failure::Sql(mistake)) => Ok(Err(*mistake)),
                     Err(Failure::Run(error)) => Err(error),
@@ -233,7 +233,7 @@ impl RowFilter {
             }
             Ok(rows) => {
                 self.mistake = None;
-                self.shown = Some((self.wish.clone(), rows.clone()));
+                self.shown = Some((self.query.clone(), rows.clone()));
                 self.watch = watch(jobs, rows, name);
                 // The rows live as long as they are shown, not as long as the slot remembers them.
                 self.slot = Slot::default();
@@ -249,13 +249,13 @@ impl RowFilter {
 
     /// What a session keeps.
     pub(super) fn state(&self) -> RowFilterState {
-        RowFilterState { filter: self.wish.filter.clone(), sort: self.wish.sort.clone() }
+        RowFilterState { filter: self.query.filter.clone(), sort: self.query.sort.clone() }
     }
 
     /// Takes what a session kept.
     pub(super) fn restore(&mut self, state: RowFilterState) {
-        (self.wish.filter, self.wish.sort) = (state.filter, state.sort);
-        self.typed.clone_from(&self.wish.filter.expression);
+        (self.query.filter, self.query.sort) = (state.filter, state.sort);
+        self.typed.clone_from(&self.query.filter.expression);
     }
 
     /// Draws the bar at the top of `area`; what is left of it.
@@ -315,7 +315,7 @@ impl RowFilter {
 
     fn chips(&mut self, ui: &mut Ui, about: About<'_>) {
         let mut remove = None;
-        for (at, condition) in self.wish.filter.conditions.iter().enumerate() {
+        for (at, condition) in self.query.filter.conditions.iter().enumerate() {
             let words = condition.words();
             let place = condition.place();
             let rest = words.strip_prefix(place.as_str()).map(str::trim);
@@ -331,16 +331,16 @@ impl RowFilter {
             }
         }
         if let Some(at) = remove {
-            self.wish.filter.conditions.remove(at);
+            self.query.filter.conditions.remove(at);
         }
         if let Some((at, condition)) = self.draft.ui(ui, about.jobs, about.table) {
-            match at.and_then(|at| self.wish.filter.conditions.get_mut(at)) {
+            match at.and_then(|at| self.query.filter.conditions.get_mut(at)) {
                 Some(place) => *place = condition,
                 None => self.add(condition),
             }
         }
         let mut change = None;
-        for key in &self.wish.sort {
+        for key in &self.query.sort {
             let way = if key.order == Order::Ascending { "asc" } else { "desc" };
             let nulls = if key.nulls_first { ", nulls first" } else { "" };
             let done = theme::chip(ui, &key.column, &format!("{way}{nulls}"), true);
@@ -354,7 +354,7 @@ impl RowFilter {
             Some((column, None)) => self.set_order(&column, None, true),
             Some((column, Some(_))) => {
                 // A click on the chip moves nulls to the other end.
-                for key in self.wish.sort.iter_mut().filter(|key| key.column == column) {
+                for key in self.query.sort.iter_mut().filter(|key| key.column == column) {
                     key.nulls_first = !key.nulls_first;
                 }
             }
@@ -379,10 +379,10 @@ impl RowFilter {
         }
         if field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter)) {
             let typed = self.typed.trim().to_owned();
-            if typed == self.wish.filter.expression {
-                self.wish.again += 1;
+            if typed == self.query.filter.expression {
+                self.query.again += 1;
             }
-            self.wish.filter.expression = typed;
+            self.query.filter.expression = typed;
             (self.mistake, self.sql.mistake) = (None, None);
         }
     }
@@ -398,7 +398,7 @@ impl RowFilter {
         if theme::icon_button(ui, Icon::Query, words).clicked() {
             self.sql.open = !self.sql.open;
         }
-        let current = self.shown.as_ref().filter(|(wish, _)| *wish == self.wish);
+        let current = self.shown.as_ref().filter(|(query, _)| *query == self.query);
         let Some((_, rows)) = current else {
             if self.is_on() && self.mistake.is_none() && self.error.is_none() {
                 ui.label(theme::dim(theme, "filtering…"));
@@ -464,7 +464,7 @@ impl RowFilter {
         if self.wrong().is_none() && theme::button(&mut child, "Try again").clicked() {
             self.error = None;
             self.slot.clear();
-            self.wish.again += 1;
+            self.query.again += 1;
         }
     }
 }
@@ -472,7 +472,7 @@ impl RowFilter {
 /// A job that lasts as long as the query, so that the status bar shows it and can end it.
 fn watch(jobs: &Jobs, rows: &Arc<Filtered>, name: &str) -> Slot<(), ()> {
     let (answer, slot) = (Arc::downgrade(rows.answer()), Slot::default());
-    slot.scan(jobs, &(), &format!("filtering {name}"), move |task| {
+    slot.get(jobs, &(), JobSpec::scan(format!("filtering {name}")), move |task| {
         // Only looked at, so that a closed tab ends its query.
         while let Some(answer) = answer.upgrade() {
             if answer.ended().is_some() {

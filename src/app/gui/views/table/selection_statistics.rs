@@ -6,7 +6,7 @@ use std::sync::Arc;
 use gander::bytes::display::{self, short_number};
 use gander::data::content::Table;
 use gander::data::stats::{SelectionStats, Total, selection};
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{JobSpec, Jobs, Slot};
 
 /// A selection of more cells is only counted.
 const CELLS: u64 = 20_000_000;
@@ -34,7 +34,7 @@ impl SelectionStatistics {
         }
         let (table, key) = (table.clone(), (rows, columns));
         let wanted = key.clone();
-        let shown = self.0.scan(jobs, &key, "sums of the selection", move |task| {
+        let shown = self.0.get(jobs, &key, JobSpec::scan("sums of the selection"), move |task| {
             selection(&*table, task, wanted.0, &wanted.1)
         });
         match (shown.ready(), shown.error) {

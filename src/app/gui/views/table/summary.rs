@@ -14,7 +14,7 @@ use gander::data::content::Table;
 use gander::data::stats::summary::{
     Correlation, Depth, Summaries, Summary, correlation, exact, integer_text, sampled,
 };
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{JobSpec, Jobs, Slot};
 
 use super::column_summaries::{Click, bar, percent};
 use super::model::Sheet;
@@ -133,7 +133,7 @@ impl Page {
             return;
         }
         let (source, wanted) = (table.clone(), missing.clone());
-        let shown = self.slot.get(jobs, &missing, "a sample for the summary", move |task| {
+        let shown = self.slot.get(jobs, &missing, JobSpec::view("a sample for the summary"), move |task| {
             sampled(source.as_ref(), task, &wanted)
         });
         if let Some(found) = shown.ready() {
@@ -161,8 +161,9 @@ impl Page {
         }
         let (source, wanted) = (table.clone(), self.passed.clone());
         let title = format!("summary of {name}");
-        let shown =
-            self.whole.scan(jobs, &self.passed, &title, move |task| exact(source.as_ref(), task, &wanted));
+        let shown = self
+            .whole
+            .get(jobs, &self.passed, JobSpec::scan(title), move |task| exact(source.as_ref(), task, &wanted));
         let Some(done) = shown.answer() else { return };
         let columns = std::mem::take(&mut self.passed);
         self.whole.clear();
@@ -289,7 +290,7 @@ impl Page {
     fn matrix(&mut self, ui: &mut Ui, rect: Rect, jobs: &Jobs, table: &Arc<dyn Table>) {
         let theme = Theme::of(ui);
         let source = table.clone();
-        let shown = self.matrix.scan(jobs, &(), "correlations", move |task| {
+        let shown = self.matrix.get(jobs, &(), JobSpec::scan("correlations"), move |task| {
             let all: Vec<usize> = (0..source.schema().fields().len()).collect();
             correlation(source.as_ref(), task, &all)
         });

@@ -8,7 +8,7 @@ use egui::{Align, Label, Layout, Rect, RichText, Sense, Slider, Ui, UiBuilder, p
 use gander::bytes::error::Error;
 use gander::data::content::Content;
 use gander::data::node::{Node, Version, Versions};
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{JobSpec, Jobs, Slot};
 
 use super::{EARLIER, LATER, PATIENCE};
 use crate::gui::grid::thousands;
@@ -89,7 +89,7 @@ impl Bar {
         format!("{}{}", self.base, self.versions.name(n))
     }
 
-    /// Looks for the one that is asked for, once a frame; its node, once. The latest wish wins.
+    /// Looks for the one that is asked for, once a frame; its node, once. The latest request wins.
     pub(super) fn take(&mut self, jobs: &Jobs, target: &Target) -> Option<(usize, Arc<Node>)> {
         self.slow = false;
         if self.at == self.shown {
@@ -101,7 +101,7 @@ impl Bar {
         }
         let (at, path, root) = (self.at, self.path(self.at), target.document.root.clone());
         let words = self.name(at);
-        let shown = self.found.get(jobs, &at, &format!("looking into {words}"), move |task| {
+        let shown = self.found.get(jobs, &at, JobSpec::view(format!("looking into {words}")), move |task| {
             root.find(task, &path)?.ok_or_else(|| Error::malformed(format!("there is no {path:?} any more")))
         });
         self.slow = shown.pending.is_some_and(|since| since.elapsed() >= PATIENCE);
@@ -127,7 +127,7 @@ impl Bar {
             return Some(known.clone());
         }
         let (versions, at) = (self.versions.clone(), self.at);
-        let shown = self.about.get(jobs, &at, "", move |task| versions.about(task, at));
+        let shown = self.about.get(jobs, &at, JobSpec::view(""), move |task| versions.about(task, at));
         let known = match (shown.ready(), shown.error) {
             (Some(known), _) => known,
             // That nothing is known of it is no loss; its rows say more.

@@ -7,7 +7,7 @@ use egui::{Key, TextEdit, Ui};
 use gander::bytes::error::Result;
 use gander::bytes::task::Task;
 use gander::data::content::Text;
-use gander::jobs::Slot;
+use gander::jobs::{JobSpec, Slot};
 
 use super::lines::{Place, REACHED};
 use crate::gui::commands::Action;
@@ -144,8 +144,9 @@ impl Find {
     fn take(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, text: &Arc<dyn Text>) -> Option<(Place, Place)> {
         let asked = self.asked.clone()?;
         let (from, wanted) = (text.clone(), asked.clone());
-        let shown =
-            self.slot.scan(cx.jobs, &asked, "finding text", move |task| find(from.as_ref(), task, &wanted));
+        let shown = self.slot.get(cx.jobs, &asked, JobSpec::scan("finding text"), move |task| {
+            find(from.as_ref(), task, &wanted)
+        });
         if shown.pending.is_some() {
             if theme::icon_button(ui, Icon::Stop, "Stop finding").clicked() {
                 self.slot.cancel();

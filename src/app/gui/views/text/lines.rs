@@ -10,7 +10,7 @@ use gander::bytes::error::{Error, Result};
 use gander::bytes::task::Task;
 use gander::data::content::Text;
 use gander::data::content::text::{LONGEST, Line};
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{JobSpec, Jobs, Slot};
 
 use super::find::Pattern;
 use crate::gui::theme::{Theme, mono_font};
@@ -214,9 +214,9 @@ impl Lines {
         let Some(later) = self.later.as_mut().filter(|later| later.text.is_none()) else { return };
         let (text, line, start) = (self.text.clone(), later.line, later.start);
         let title = format!("a line of {}", self.name);
-        let shown = self
-            .later_slot
-            .get(jobs, &(line, start), &title, move |task| part(text.as_ref(), task, line, start));
+        let shown = self.later_slot.get(jobs, &(line, start), JobSpec::view(title), move |task| {
+            part(text.as_ref(), task, line, start)
+        });
         later.text = shown.ready();
         self.error = shown.error.clone().or(self.error.take());
     }
@@ -246,7 +246,7 @@ impl Lines {
         let Some(missing) = missing else { return };
         let (text, wanted) = (self.text.clone(), missing.clone());
         let title = format!("lines of {}", self.name);
-        let shown = self.slot.get(jobs, &missing, &title, move |task| {
+        let shown = self.slot.get(jobs, &missing, JobSpec::view(title), move |task| {
             let total = text.lines().number();
             Ok((total, text.beginnings(task, wanted.start * PAGE..wanted.end * PAGE)?))
         });

@@ -43,7 +43,7 @@ pub(super) struct Group {
 
 /// What is plotted.
 pub(super) struct Series {
-    pub(super) wish: PlotSpec,
+    pub(super) spec: PlotSpec,
     pub(super) groups: Vec<Group>,
     pub(super) x: Scale,
     pub(super) y: Scale,
@@ -71,24 +71,24 @@ impl Series {
 }
 
 /// Reads the points of `rows` rows.
-pub(super) fn read(task: &Task, table: &dyn Table, wish: &PlotSpec, rows: u64) -> Result<Series> {
-    let columns: Vec<usize> = [Some(wish.y), wish.x, wish.by].into_iter().flatten().collect();
+pub(super) fn read(task: &Task, table: &dyn Table, spec: &PlotSpec, rows: u64) -> Result<Series> {
+    let columns: Vec<usize> = [Some(spec.y), spec.x, spec.by].into_iter().flatten().collect();
     let fields = table.schema().fields();
     let kind = |column: usize| -> Result<DataType> {
         let field = fields.get(column).ok_or_else(|| Error::bug(format!("column {column} was asked for")))?;
         Ok(field.data_type().clone())
     };
-    let y_scale = Scale::of(&kind(wish.y)?);
-    let x_kind = wish.x.map(kind).transpose()?;
+    let y_scale = Scale::of(&kind(spec.y)?);
+    let x_kind = spec.x.map(kind).transpose()?;
     let by_name = x_kind.as_ref().is_some_and(|kind| !is_number(kind));
-    let mut taken = Taken { one_place: wish.by.is_some(), ..Taken::default() };
+    let mut taken = Taken { one_place: spec.by.is_some(), ..Taken::default() };
     for run in runs(rows) {
         task.check()?;
         let batch = table.read(task, run.clone(), &columns)?;
         let column = |n: usize| batch.columns().get(n).cloned();
         let ys = floats(&column(0).ok_or_else(|| Error::bug("a plot without values"))?)?;
-        let xs = if wish.x.is_some() { column(1) } else { None };
-        let by = wish.by.and_then(|_| column(columns.len() - 1));
+        let xs = if spec.x.is_some() { column(1) } else { None };
+        let by = spec.by.and_then(|_| column(columns.len() - 1));
         let numbers = match (&xs, by_name) {
             (Some(xs), false) => Some(floats(xs)?),
             _ => None,
@@ -110,7 +110,7 @@ pub(super) fn read(task: &Task, table: &dyn Table, wish: &PlotSpec, rows: u64) -
         (Some(kind), false) => Scale::of(&kind),
         (None, _) => Scale::Number { whole: true },
     };
-    Ok(if wish.histogram { counted(wish, &taken, y_scale) } else { taken.done(wish, x, y_scale) })
+    Ok(if spec.histogram { counted(spec, &taken, y_scale) } else { taken.done(spec, x, y_scale) })
 }
 
 /// The rows that are looked at.
@@ -174,12 +174,12 @@ impl Taken {
         }
     }
 
-    fn done(mut self, wish: &PlotSpec, x: Scale, y: Scale) -> Series {
+    fn done(mut self, spec: &PlotSpec, x: Scale, y: Scale) -> Series {
         if self.known.len() > 1 {
             self.groups.sort_by(|a, b| a.name.cmp(&b.name));
         }
         // A line goes from left to right, whatever the order of the rows.
-        if wish.x.is_some() && !matches!(x, Scale::Names(_)) {
+        if spec.x.is_some() && !matches!(x, Scale::Names(_)) {
             self.groups.iter_mut().for_each(|g| g.points.sort_by(|a, b| a[0].total_cmp(&b[0])));
         }
         let step = match x {
@@ -187,7 +187,7 @@ impl Taken {
             _ => least_gap(&self.groups),
         };
         Series {
-            wish: wish.clone(),
+            spec: spec.clone(),
             groups: self.groups,
             x,
             y,
@@ -209,7 +209,7 @@ fn least_gap(groups: &[Group]) -> f64 {
 }
 
 /// How many values lie in each of some steps.
-fn counted(wish: &PlotSpec, taken: &Taken, scale: Scale) -> Series {
+fn counted(spec: &PlotSpec, taken: &Taken, scale: Scale) -> Series {
     let values = || taken.groups.iter().flat_map(|group| group.points.iter().map(|p| p[1]));
     let low = values().fold(f64::INFINITY, f64::min);
     let high = values().fold(f64::NEG_INFINITY, f64::max);
@@ -228,7 +228,7 @@ fn counted(wish: &PlotSpec, taken: &Taken, scale: Scale) -> Series {
     let points = counted.counts.iter().enumerate().map(|(n, &count)| [middle(n), count as f64]).collect();
     let any = taken.rows > taken.skipped;
     Series {
-        wish: wish.clone(),
+        spec: spec.clone(),
         groups: if any { vec![Group { name: String::new(), points }] } else { Vec::new() },
         x: scale,
         y: Scale::Number { whole: true },

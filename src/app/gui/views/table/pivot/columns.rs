@@ -5,7 +5,7 @@ use egui::{Align2, Popup, Rect, Role, ScrollArea, Sense, Ui, UiBuilder, WidgetIn
 use gander::jobs::Jobs;
 use gander::query::pivot::Pivot;
 
-use super::super::named::Named;
+use super::super::column_search::ColumnSearch;
 use super::arrange::{self, Carried, Dragged, Well};
 use super::wells::{icon_of, row};
 use crate::gui::icons::Icon;
@@ -18,7 +18,7 @@ pub(super) fn ui(
     jobs: &Jobs,
     schema: &SchemaRef,
     pivot: &Pivot,
-    (find, named): (&mut String, &mut Named),
+    (find, named): (&mut String, &mut ColumnSearch),
 ) -> Option<(usize, Well)> {
     let area = ui.max_rect();
     let top = Rect::from_min_size(area.min, vec2(area.width(), size::BAR + 4.0));

@@ -9,7 +9,7 @@ use gander::data::infer;
 use gander::jobs::Jobs;
 use gander::query::{Condition, Test};
 
-use super::super::named::{Fits, Named};
+use super::super::column_search::{ColumnSearch, MatchingColumns};
 use super::list::{self, Frequent};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
@@ -129,7 +129,7 @@ pub(super) struct Draft {
     /// A condition from a chip, whose column is to be found.
     from: Option<Condition>,
     frequent: Frequent,
-    named: Named,
+    named: ColumnSearch,
 }
 
 /// The height of a row of a list.
@@ -281,7 +281,7 @@ impl Draft {
                 ui.add(TextEdit::singleline(&mut self.find).hint_text("Find a column"));
                 let fits = self.named.get(jobs, table.schema(), &self.find);
                 ScrollArea::vertical().max_height(300.0).show(ui, |ui| {
-                    let count = fits.as_ref().map_or(0, Fits::len);
+                    let count = fits.as_ref().map_or(0, MatchingColumns::len);
                     let height = row_height(ui);
                     rows::ui(ui, count, height, |ui, row| {
                         let index = fits.as_ref().and_then(|fits| fits.get(row));

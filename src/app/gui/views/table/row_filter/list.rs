@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use egui::{ScrollArea, Ui};
 use gander::data::content::Table;
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{JobSpec, Jobs, Slot};
 
 use super::super::column_summaries::frequent;
 use crate::gui::theme::{self, Theme, space};
@@ -75,8 +75,9 @@ impl Frequent {
     ) {
         let key = (Arc::as_ptr(table).cast::<()>() as usize, column);
         let source = table.clone();
-        let shown =
-            self.0.scan(jobs, &key, "frequent values", move |task| frequent(source.as_ref(), task, column));
+        let shown = self.0.get(jobs, &key, JobSpec::scan("frequent values"), move |task| {
+            frequent(source.as_ref(), task, column)
+        });
         if shown.error.is_some_and(|error| error.is_cancelled()) && theme::cancelled_line(ui) {
             self.0.clear();
         }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use gander::data::content::Table as _;
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{JobSpec, Jobs, Slot};
 use gander::query::Filtered;
 
 /// Rows of a page.
@@ -47,7 +47,7 @@ impl Numbers {
         let Some(page) = pages.into_iter().find(|page| !whole(*page)) else { return };
         let (source, end) = (self.rows.clone(), ((page + 1) * PAGE).min(there));
         let read = move |task: &gander::Task| source.numbers(task, page * PAGE..end);
-        let shown = self.slot.get(jobs, &(page, end), "row numbers", read);
+        let shown = self.slot.get(jobs, &(page, end), JobSpec::view("row numbers"), read);
         if let Some(numbers) = shown.ready() {
             if self.pages.len() >= KEPT {
                 self.pages.clear();

@@ -10,7 +10,7 @@ impl RowFilter {
         let (column, fields) = (condition.column.clone(), condition.fields.clone());
         let same =
             |other: &Condition| other.column == column && other.fields == fields && is_picked(&other.test);
-        let conditions = &mut self.wish.filter.conditions;
+        let conditions = &mut self.query.filter.conditions;
         let Some(at) = conditions.iter().position(same) else { return self.add(condition) };
         let joined = if more { joined(&conditions[at].test, &condition.test) } else { None };
         conditions[at] = Condition { test: joined.unwrap_or(condition.test), ..conditions[at].clone() };

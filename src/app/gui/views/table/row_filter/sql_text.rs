@@ -70,7 +70,7 @@ pub(super) struct Sql {
 impl RowFilter {
     /// WHERE and ORDER BY of what is asked of a table.
     pub(in super::super) fn clauses(&self, table: &Arc<dyn Table>) -> String {
-        clauses(&self.wish.filter, &self.wish.sort, &typed(&engine(), table))
+        clauses(&self.query.filter, &self.query.sort, &typed(&engine(), table))
     }
 
     /// Draws the SQL at the top of `area`, where it is wanted; what is left of it.
@@ -160,11 +160,11 @@ impl RowFilter {
     /// Writes the clauses anew where something else is asked.
     fn write(&mut self, table: &Arc<dyn Table>) {
         let place = Arc::as_ptr(table).cast::<()>() as usize;
-        let now = (&self.wish.filter, &self.wish.sort, place);
+        let now = (&self.query.filter, &self.query.sort, place);
         if self.sql.of.as_ref().is_some_and(|(filter, sort, of)| (filter, sort, *of) == now) {
             return;
         }
-        self.sql.of = Some((self.wish.filter.clone(), self.wish.sort.clone(), place));
+        self.sql.of = Some((self.query.filter.clone(), self.query.sort.clone(), place));
         self.sql.text = self.clauses(table);
         self.sql.written.clone_from(&self.sql.text);
         self.sql.mistake = None;
@@ -179,13 +179,13 @@ impl RowFilter {
                 return;
             }
         };
-        let own = self.wish.filter.sql(&typed(&engine(), table)).unwrap_or_default();
+        let own = self.query.filter.sql(&typed(&engine(), table)).unwrap_or_default();
         if own.trim() != found.condition {
-            self.wish.filter = Filter { conditions: Vec::new(), expression: found.condition };
-            self.typed.clone_from(&self.wish.filter.expression);
+            self.query.filter = Filter { conditions: Vec::new(), expression: found.condition };
+            self.typed.clone_from(&self.query.filter.expression);
         }
-        self.wish.sort = found.sort;
-        self.wish.again += 1;
+        self.query.sort = found.sort;
+        self.query.again += 1;
         (self.mistake, self.sql.mistake) = (None, None);
     }
 
@@ -227,7 +227,7 @@ mod tests {
         row_filter.sql.text += "\nORDER BY N DESC";
         row_filter.apply(&table);
         assert_eq!(
-            (row_filter.filter().conditions.len(), row_filter.wish.sort.clone()),
+            (row_filter.filter().conditions.len(), row_filter.query.sort.clone()),
             (1, vec![Sort::by("n", Order::Descending)])
         );
         row_filter.write(&table);
@@ -236,7 +236,7 @@ mod tests {
         row_filter.apply(&table);
         let filter = row_filter.filter();
         assert_eq!((filter.conditions.len(), filter.expression.as_str()), (0, "n > 1 OR n IS NULL"));
-        assert!(row_filter.wish.sort.is_empty());
+        assert!(row_filter.query.sort.is_empty());
         row_filter.write(&table);
         row_filter.sql.text = "n > 1".to_owned();
         row_filter.apply(&table);

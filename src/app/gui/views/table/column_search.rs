@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use arrow::datatypes::{Schema, SchemaRef};
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{JobSpec, Jobs, Slot};
 
 /// Of so many columns the names are looked through at once.
 const SOON: usize = 2_000;
 
 /// The last search, and what it found.
 #[derive(Default)]
-pub(super) struct Named {
+pub(super) struct ColumnSearch {
     found: Option<Found>,
     slot: Slot<(usize, String), Vec<usize>>,
 }
@@ -25,27 +25,27 @@ struct Found {
 
 /// Columns that fit.
 #[derive(Clone, Debug)]
-pub(super) enum Fits {
+pub(super) enum MatchingColumns {
     /// The first so many: all of them.
     All(usize),
     /// These.
     Some(Arc<Vec<usize>>),
 }
 
-impl Fits {
+impl MatchingColumns {
     /// How many.
     pub(super) fn len(&self) -> usize {
         match self {
-            Fits::All(count) => *count,
-            Fits::Some(columns) => columns.len(),
+            MatchingColumns::All(count) => *count,
+            MatchingColumns::Some(columns) => columns.len(),
         }
     }
 
     /// One of them, by its number among them.
     pub(super) fn get(&self, at: usize) -> Option<usize> {
         match self {
-            Fits::All(count) => (at < *count).then_some(at),
-            Fits::Some(columns) => columns.get(at).copied(),
+            MatchingColumns::All(count) => (at < *count).then_some(at),
+            MatchingColumns::Some(columns) => columns.get(at).copied(),
         }
     }
 }
@@ -56,13 +56,13 @@ fn with(schema: &Schema, wanted: &str) -> Vec<usize> {
     found.map(|(column, _)| column).collect()
 }
 
-impl Named {
+impl ColumnSearch {
     /// The columns of a table whose names have these words, whatever their case. While a job looks for them, those of the
     /// words before; `None` where there are none yet.
-    pub(super) fn get(&mut self, jobs: &Jobs, schema: &SchemaRef, words: &str) -> Option<Fits> {
+    pub(super) fn get(&mut self, jobs: &Jobs, schema: &SchemaRef, words: &str) -> Option<MatchingColumns> {
         let count = schema.fields().len();
         if words.is_empty() {
-            return Some(Fits::All(count));
+            return Some(MatchingColumns::All(count));
         }
         let wanted = words.to_lowercase();
         let same = |found: &Found| Arc::ptr_eq(&found.schema, schema);
@@ -72,7 +72,7 @@ impl Named {
                 false => {
                     let (source, words) = (schema.clone(), wanted.clone());
                     let key = (Arc::as_ptr(schema) as usize, wanted.clone());
-                    self.slot.get(jobs, &key, "", move |_| Ok(with(&source, &words))).ready()
+                    self.slot.get(jobs, &key, JobSpec::view(""), move |_| Ok(with(&source, &words))).ready()
                 }
             };
             if let Some(columns) = columns {
@@ -80,7 +80,7 @@ impl Named {
             }
         }
         let found = self.found.as_ref().filter(|found| same(found));
-        found.map(|found| Fits::Some(found.columns.clone()))
+        found.map(|found| MatchingColumns::Some(found.columns.clone()))
     }
 }
 
@@ -94,7 +94,7 @@ mod tests {
     fn of_a_hundred_thousand_columns_a_job_finds_those_that_fit() {
         let field = |n: usize| Field::new(format!("Column {n}"), DataType::Int64, true);
         let schema = Arc::new(Schema::new((0..100_000).map(field).collect::<Vec<_>>()));
-        let (mut named, jobs) = (Named::default(), Jobs::new(|| {}));
+        let (mut named, jobs) = (ColumnSearch::default(), Jobs::new(|| {}));
         assert_eq!(named.get(&jobs, &schema, "").map(|fits| fits.len()), Some(100_000));
         assert!(named.get(&jobs, &schema, "N 9999").is_none(), "nothing is searched in the frame");
         let started = std::time::Instant::now();
