@@ -13,6 +13,7 @@
 //! | [`adapt`] | one content as another: records as a table, elements as a column, a slice, a field, scaled values, a cast |
 //! | [`numbers`], [`axes`], [`plane`] | elements as f64; what indices stand for; two-dimensional slices: tiles, envelopes, search for NaN, pictures |
 //! | [`cf`], [`grouped`] | conventions: scaling, axes, times and calendars; tables and sparse matrices whose parts are arrays of one group |
+//! | [`parameters`](mod@parameters), [`health`](mod@health) | the tensors of a model as a table; what is wrong with them |
 //! | [`stats`], [`scan`](mod@scan) | one pass over an array or a table; reading all of either in steps |
 
 pub mod adapt;
@@ -25,11 +26,13 @@ pub mod dtype;
 pub mod format;
 pub mod grouped;
 pub mod guard;
+pub mod health;
 pub mod infer;
 pub mod json;
 pub mod node;
 pub mod numbers;
 pub mod open;
+pub mod parameters;
 pub mod plane;
 pub mod region;
 pub mod scan;

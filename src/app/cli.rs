@@ -2,6 +2,7 @@
 
 pub(crate) mod convert;
 pub(crate) mod formats;
+pub(crate) mod health;
 mod interrupt;
 pub(crate) mod json;
 mod progress;

@@ -55,6 +55,8 @@ enum Command {
     Show(cli::show::Args),
     /// One full pass over the data: counts, extremes, sums, checksums
     Stats(cli::stats::Args),
+    /// What is wrong with the tensors of a model: errors, warnings, notes
+    Health(cli::health::Args),
     /// SQL over files: each is a table named after its stem
     Query(cli::query::Args),
     /// Writes content in another format: any nodes to any writer that accepts them
@@ -69,6 +71,7 @@ fn main() -> ExitCode {
         Some(Command::Tree(args)) => cli::guarded(|| cli::tree::run(&args)),
         Some(Command::Show(args)) => cli::guarded(|| cli::show::run(&args)),
         Some(Command::Stats(args)) => cli::guarded(|| cli::stats::run(&args)),
+        Some(Command::Health(args)) => cli::guarded(|| cli::health::run(&args)),
         Some(Command::Query(args)) => cli::guarded(|| cli::query::run(&args)),
         Some(Command::Convert(args)) => cli::guarded(|| cli::convert::run(&args)),
         Some(Command::Formats(args)) => cli::guarded(|| cli::formats::run(&args)),

@@ -399,6 +399,16 @@ impl<K, V> Drop for Shelf<K, V> {
     }
 }
 
+/// Gives freed memory back to the system: the allocator keeps what many threads freed in small pieces. Takes some
+/// milliseconds; others that allocate may wait for it.
+pub fn trim() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: malloc_trim(3) takes no pointers, and may be called by any thread at any time.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -42,6 +42,17 @@ impl ErrorKind {
     }
 }
 
+/// What is wrong with the places of values in their files, where a reader can tell it from other damage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Defect {
+    /// The file ends before the values do.
+    Truncated,
+    /// Values share bytes that belong to one of them only.
+    Overlap,
+    /// Files that belong together are missing or disagree.
+    Shards,
+}
+
 /// What went wrong and where. One pointer wide, so that results stay small.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Error(Box<Inner>);
@@ -49,6 +60,7 @@ pub struct Error(Box<Inner>);
 #[derive(Clone, PartialEq, Eq)]
 struct Inner {
     kind: ErrorKind,
+    defect: Option<Defect>,
     message: String,
     at: Option<u64>,
     node: Option<String>,
@@ -57,7 +69,14 @@ struct Inner {
 
 impl Error {
     fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Error(Box::new(Inner { kind, message: message.into(), at: None, node: None, file: None }))
+        Error(Box::new(Inner {
+            kind,
+            defect: None,
+            message: message.into(),
+            at: None,
+            node: None,
+            file: None,
+        }))
     }
 
     /// The operating system failed; `message` says in doing what.
@@ -102,6 +121,17 @@ impl Error {
             self.0.message = format!("{part}: {}", self.0.message);
         }
         self
+    }
+
+    /// Says what is wrong with the places of values.
+    pub fn with_defect(mut self, defect: Defect) -> Self {
+        self.0.defect = Some(defect);
+        self
+    }
+
+    /// What is wrong with the places of values, where it is that.
+    pub fn defect(&self) -> Option<Defect> {
+        self.0.defect
     }
 
     /// Adds the byte offset in the file, unless an inner place is known already.

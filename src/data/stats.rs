@@ -12,6 +12,7 @@ mod selection;
 mod sketch;
 pub mod summary;
 mod table;
+pub mod tensor;
 mod texts;
 
 pub use array::{ArrayStats, Scaled, Unread, array, readable, readable_elements};

@@ -3,6 +3,7 @@
 
 use super::STACK;
 use super::spill::SpillFolder;
+use crate::bytes::cache;
 use crate::bytes::error::{Error, Result};
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
@@ -70,7 +71,7 @@ impl Drop for Threads {
             if let Some((runtime, spill)) = runtime {
                 runtime.shutdown_timeout(LAST);
                 drop(spill);
-                trim();
+                cache::trim();
             }
             *ENDING.lock() -= 1;
             ENDED.notify_all();
@@ -82,14 +83,5 @@ impl Drop for Threads {
             runtime.shutdown_background();
             *ENDING.lock() -= 1;
         }
-    }
-}
-
-/// Gives freed memory back to the system: the allocator keeps what many threads freed in small pieces.
-fn trim() {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: malloc_trim(3) takes no pointers, and may be called by any thread at any time.
-    unsafe {
-        libc::malloc_trim(0);
     }
 }

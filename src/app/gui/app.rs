@@ -40,6 +40,8 @@ pub(crate) struct App {
     files: Files,
     explorer: Explorer,
     tabs: Tabs,
+    /// How many tabs and files there were in the last frame.
+    open: (usize, usize),
     inspector: Inspector,
     /// Whether it is about a node.
     inspects: bool,
@@ -93,6 +95,7 @@ impl App {
             files,
             explorer: Explorer::default(),
             tabs: Tabs::default(),
+            open: (0, 0),
             inspector: Inspector::default(),
             inspects: false,
             status_bar: StatusBar::default(),
@@ -174,9 +177,19 @@ impl App {
             self.file_changed_state(id);
         }
         self.workspace.documents = self.files.iter().filter_map(|file| file.document().cloned()).collect();
+        self.trim_soon();
         let dropped = self.drop.take(ctx);
         self.actions.extend(dropped);
         self.keep_title(ctx);
+    }
+
+    /// Gives back what tabs and files had in memory that are closed now.
+    fn trim_soon(&mut self) {
+        let open = (self.tabs.len(), self.files.len());
+        let before = std::mem::replace(&mut self.open, open);
+        if open.0 < before.0 || open.1 < before.1 {
+            self.jobs.run("", gander::jobs::Priority::Background, |_| gander::bytes::cache::trim());
+        }
     }
 
     fn keys(&mut self, ctx: &Context) {

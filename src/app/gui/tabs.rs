@@ -55,6 +55,11 @@ impl Tabs {
         self.panes().next().is_none()
     }
 
+    /// How many tabs there are.
+    pub(crate) fn len(&self) -> usize {
+        self.panes().count()
+    }
+
     fn panes(&self) -> impl Iterator<Item = (TileId, &Pane)> {
         self.tree.tiles.iter().filter_map(|(id, tile)| match tile {
             Tile::Pane(pane) => Some((*id, pane)),

@@ -3,7 +3,7 @@
 use crate::bytes::error::{Error, Result};
 use crate::bytes::numbers::le_or_zero;
 
-pub use twox_hash::XxHash32;
+pub use xxhash_rust::xxh32::Xxh32;
 
 /// CRC-32 (zlib's).
 pub fn crc32(bytes: &[u8]) -> u32 {
@@ -109,7 +109,7 @@ pub fn lookup3_matches(bytes: &[u8]) -> bool {
 
 /// xxHash, 32 bits, with `seed`.
 pub fn xxhash32(bytes: &[u8], seed: u32) -> u32 {
-    XxHash32::oneshot(seed, bytes)
+    xxhash_rust::xxh32::xxh32(bytes, seed)
 }
 
 #[cfg(test)]

@@ -1,12 +1,11 @@
 //! LZ4 frames (LZ4 Frame Format 1.6.4), the old "legacy" frames with them.
 
-use super::checksum::{XxHash32, xxhash32};
+use super::checksum::{Xxh32, xxhash32};
 use super::decompress::{Begin, Decompressor, State, Step};
 use super::zstd;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::numbers::le;
 use lz4_flex::block;
-use std::hash::Hasher;
 
 /// The magic number of a frame.
 pub const MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
@@ -38,7 +37,7 @@ struct Header {
     block_checksum: bool,
     block_size: usize,
     content_size: Option<u64>,
-    content: Option<XxHash32>,
+    content: Option<Xxh32>,
 }
 
 /// What stands at the start of the input.
@@ -80,7 +79,7 @@ impl Lz4 {
         if let Some(content) = &self.header.content {
             let Some(stored) = le::<u32>(input, 4) else { return State::More(8) };
             len = 8;
-            if stored != content.finish_32() {
+            if stored != content.digest() {
                 let what = format!("LZ4 frame {frame}: the checksum of its content does not match");
                 problem = Some((Error::malformed(what), 4));
             }
@@ -135,7 +134,7 @@ impl Lz4 {
         let new = to.get(..made).unwrap_or_default();
         self.made += made as u64;
         if let Some(content) = &mut self.header.content {
-            content.write(new);
+            content.update(new);
         }
         if self.header.linked {
             let kept = WINDOW.saturating_sub(made).min(self.window.len());
@@ -231,7 +230,7 @@ fn header(bytes: &[u8], frame: u64) -> Result<(Header, usize)> {
         block_checksum: flags & 16 != 0,
         block_size,
         content_size: content_size.and_then(|b| b.try_into().ok()).map(u64::from_le_bytes),
-        content: (flags & 4 != 0).then(|| XxHash32::with_seed(0)),
+        content: (flags & 4 != 0).then(|| Xxh32::new(0)),
     };
     Ok((header, end + 1))
 }

@@ -7,12 +7,14 @@ pub use plain::{Plain, packed_bytes};
 use super::Layout;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::adapt;
 use crate::data::cf::Times;
 use crate::data::dtype::DType;
 use crate::data::region::Region;
 use arrow::array::ArrayRef;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// An array. `read` is the only access to values.
@@ -37,6 +39,11 @@ pub trait Array: Send + Sync {
     /// values: all other elements are equal, and a pass counts them without going through them. May read an index.
     fn stored(&self, _task: &Task) -> Result<Option<Stored>> {
         Ok(None)
+    }
+
+    /// The bytes that hold its elements, where they lie in one piece of a source: the source, and where in it.
+    fn storage(&self) -> Option<(Source, Range<u64>)> {
+        None
     }
 
     /// What is known of its storage without reading values.

@@ -125,6 +125,10 @@ impl Array for GuardedArray {
         guarded(|| self.0.stored(task))
     }
 
+    fn storage(&self) -> Option<(Source, Range<u64>)> {
+        known(None, || self.0.storage())
+    }
+
     fn facts(&self) -> ArrayFacts {
         let mut facts = known(ArrayFacts::default(), || self.0.facts());
         facts.axes = facts.axes.into_iter().map(axis).collect();

@@ -24,6 +24,20 @@ pub(super) struct Floats {
     pub(super) moments: Moments,
 }
 
+impl Floats {
+    /// What both tell together.
+    pub(super) fn merge(self, other: Floats) -> Floats {
+        Floats {
+            nan: self.nan + other.nan,
+            inf: self.inf + other.inf,
+            zeros: self.zeros + other.zeros,
+            low: self.low.min(other.low),
+            high: self.high.max(other.high),
+            moments: self.moments.merge(other.moments),
+        }
+    }
+}
+
 /// f32 and f64; narrower types are widened to f32 first.
 pub(super) trait Float: Copy + Default + PartialOrd + Into<f64> {}
 impl Float for f32 {}

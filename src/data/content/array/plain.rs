@@ -1,13 +1,14 @@
 //! Arrays that lie uncompressed in a source, in any order of axes.
 
 use super::{Array, ArrayFacts, MissingRegion, read};
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Defect, Error, Result};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::strides::{self, Axis};
 use crate::bytes::task::Task;
 use crate::data::dtype::{ByteOrder, DType};
 use crate::data::region::{Region, Span};
+use std::ops::Range;
 
 /// An array that lies uncompressed in a source: NPY, safetensors, NIfTI, NetCDF classic, raw files. Its axes may stand
 /// in any order there, with gaps between rows, and its numbers in any byte order.
@@ -147,6 +148,7 @@ impl Plain {
         Some(Error::malformed(format!(
             "array: shape {shape:?} of {dtype} needs {bytes} bytes, {there} are there; the file may be cut off"
         ))
+        .with_defect(Defect::Truncated)
         .at(self.offset))
     }
 
@@ -331,6 +333,14 @@ impl Array for Plain {
             }
         }
         Ok(gaps)
+    }
+
+    fn storage(&self) -> Option<(Source, Range<u64>)> {
+        // Strides that leave gaps reach further than the elements do.
+        let dense = strides::dense(&self.shape, &self.axes, self.dtype.size());
+        let bytes = packed_bytes(limits::elements(&self.shape).ok()?, &self.dtype).ok()?;
+        let end = self.offset.checked_add(bytes)?;
+        (self.dtype.bits() < 8 || self.strides == dense).then(|| (self.source.clone(), self.offset..end))
     }
 
     fn facts(&self) -> ArrayFacts {

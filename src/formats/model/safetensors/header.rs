@@ -4,7 +4,7 @@
 use super::types;
 use super::{Entry, What};
 use crate::bytes::display;
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Defect, Error, Result};
 use crate::bytes::limits;
 use crate::bytes::numbers::le;
 use crate::bytes::source::Source;
@@ -215,9 +215,10 @@ impl Parser {
         if let Some(available) = self.available
             && end > available
         {
-            return Err(Error::malformed(format!(
+            let what = format!(
                 "header entry: its bytes {begin} to {end} reach beyond the file, which has {available}; it may be cut off"
-            )));
+            );
+            return Err(Error::malformed(what).with_defect(Defect::Truncated));
         }
         match (self.data.checked_add(begin), self.data.checked_add(end)) {
             (Some(begin), Some(end)) => Ok(begin..end),
@@ -315,7 +316,7 @@ impl Parser {
             for (n, other) in [(first, &b), (second, &a)] {
                 if let Some(tensor) = self.header.tensors.get_mut(n) {
                     let what = format!("header entry: its bytes overlap those of {other:?}");
-                    tensor.problem.get_or_insert_with(|| Error::malformed(what));
+                    tensor.problem.get_or_insert_with(|| Error::malformed(what).with_defect(Defect::Overlap));
                 }
             }
         }

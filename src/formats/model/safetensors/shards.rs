@@ -5,7 +5,7 @@
 use super::header::{self, Header};
 use super::{Entry, Tensor, What, blame};
 use crate::bytes::display;
-use crate::bytes::error::{Error, Result, UnlessCancelled};
+use crate::bytes::error::{Defect, Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::source::{Entry as Name, Source};
 use crate::bytes::task::Task;
@@ -173,7 +173,7 @@ impl Set {
             let names = list(self.missing.iter().cloned().collect(), self.missing.len() as u64);
             let count = self.files.len();
             let what = format!("model: of the {count} shards in its index these are missing: {names}");
-            self.problems.push(Error::malformed(what));
+            self.problems.push(Error::malformed(what).with_defect(Defect::Shards));
         } else if let Some(total) = there.iter().map(|(_, _, total)| *total).max() {
             let numbers: BTreeSet<u64> = there.iter().map(|(_, number, _)| *number).collect();
             let present = numbers.range(1..=total).count() as u64;
@@ -181,7 +181,7 @@ impl Set {
                 let absent = (1..=total).filter(|number| !numbers.contains(number));
                 let names = list(absent.take(NAMED).map(|n| n.to_string()).collect(), total - present);
                 let what = format!("model: of its {total} shards these are missing: {names}");
-                self.problems.push(Error::malformed(what));
+                self.problems.push(Error::malformed(what).with_defect(Defect::Shards));
             }
         }
     }
@@ -249,7 +249,7 @@ impl Set {
         for entry in header.tensors {
             if places.contains_key(&entry.name) {
                 let what = format!("model: {:?} is in {file} again; the first one holds", entry.name);
-                self.problems.push(Error::malformed(what));
+                self.problems.push(Error::malformed(what).with_defect(Defect::Shards));
                 continue;
             }
             places.insert(entry.name.clone(), number);
@@ -275,7 +275,7 @@ impl Set {
         if absent > 0 {
             let count = display::plural(absent, "tensor");
             let what = format!("model: {count} of the index are not in the shards that it names");
-            self.problems.push(Error::malformed(what));
+            self.problems.push(Error::malformed(what).with_defect(Defect::Shards));
         }
     }
 }
