@@ -59,7 +59,9 @@ fn plainly(array: &dyn Array) -> TensorStats {
 
 fn agree(got: &TensorStats, wanted: &TensorStats) {
     let near = |a: Option<f64>, b: Option<f64>, what: &str| match (a, b) {
-        (Some(a), Some(b)) => assert!((a - b).abs() <= 1e-9 * wanted.norm.unwrap() + 1e-12, "{what}: {a} {b}"),
+        (Some(a), Some(b)) => {
+            assert!((a - b).abs() <= 1e-9 * wanted.norm.unwrap() + 1e-12, "{what}: {a} {b}")
+        }
         (a, b) => assert_eq!(a, b, "{what}"),
     };
     near(got.mean, wanted.mean, "mean");
