@@ -52,6 +52,13 @@ pub mod model {
     pub mod safetensors;
 }
 
+/// Python's objects.
+pub mod python {
+    pub mod joblib;
+    pub mod pickle;
+    pub mod shelve;
+}
+
 /// Formats of pictures and sound.
 pub mod media {
     pub mod image;
@@ -77,6 +84,7 @@ pub static FORMATS: &[&Format] = &[
     &table::dataset::FORMAT,
     &array::zarr::FORMAT,
     &array::n5::FORMAT,
+    &python::shelve::STORE,
     // by magic
     &table::parquet::FORMAT,
     &table::arrow::FORMAT,
@@ -97,6 +105,7 @@ pub static FORMATS: &[&Format] = &[
     &array::idx::FORMAT,
     &model::safetensors::FORMAT,
     &table::pcd::FORMAT,
+    &python::shelve::FORMAT,
     &table::sqlite::FORMAT,
     &table::xlsx::FORMAT,
     &media::image::PNG,
@@ -111,6 +120,8 @@ pub static FORMATS: &[&Format] = &[
     &media::image::EXR,
     &media::image::ICO,
     &media::image::TGA,
+    &python::joblib::FORMAT,
+    &python::pickle::FORMAT,
     // containers
     &plain::compressed::GZIP,
     &plain::compressed::ZSTD,

@@ -23,6 +23,10 @@ pub struct Node {
     pub name: String,
     /// The format's own word: dataset, tensor, row group, record, member.
     pub label: &'static str,
+    /// The name of its type, of Python objects whose types are no fixed words; says more than the label.
+    pub type_name: Option<Arc<str>>,
+    /// How much it holds, where it is a container of a language: a list, a dict.
+    pub length: Option<u64>,
     /// What stands between this node's path and a child's name.
     pub separator: &'static str,
     /// The value of a scalar, as text; a long one's beginning.
@@ -279,6 +283,8 @@ impl Node {
         Node {
             name: name.into(),
             label,
+            type_name: None,
+            length: None,
             separator: "/",
             value: None,
             attributes: Vec::new(),
@@ -300,6 +306,11 @@ impl Node {
             start: None,
             guarded: false,
         }
+    }
+
+    /// The word for what it is: the name of its type, or its label.
+    pub fn word(&self) -> &str {
+        self.type_name.as_deref().unwrap_or(self.label)
     }
 
     /// With content.

@@ -52,7 +52,10 @@ fn node(
     object.insert("name".into(), node_.name.clone().into());
     object.insert("path".into(), path.into());
     object.insert("kind".into(), node_.kind().word().into());
-    object.insert("label".into(), node_.label.into());
+    object.insert("label".into(), node_.word().into());
+    if let Some(length) = node_.length {
+        object.insert("length".into(), length.into());
+    }
     let attributes: Map<String, Json> =
         node_.shown_attributes().chain(&node_.reserved).map(|(k, v)| (k.clone(), attribute(v))).collect();
     object.insert("attributes".into(), attributes.into());

@@ -9,7 +9,6 @@ use crate::data::content::Content;
 use crate::data::format::{Format, Opening};
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};
-use crate::engines::pickle::is_pickle;
 use crate::engines::records::tfrecord;
 
 /// The descriptor.
@@ -50,8 +49,6 @@ const LINES: &[Line] = &[
     ("an Avro file", &[(0, b"Obj\x01")]),
     ("an LMDB database", &[(16, b"\xde\xc0\xef\xbe")]),
     ("a Berkeley DB database", &[(12, b"\x62\x31\x05\0")]),
-    ("a Berkeley DB database", &[(12, b"\x61\x15\x06\0")]),
-    ("a GDBM database", &[(0, b"\xce\x9a\x57\x13")]),
     ("an R data file", &[(0, b"RDX2\n")]),
     ("an R data file", &[(0, b"RDX3\n")]),
     ("an R object (RDS)", &[(0, b"X\n\0\0\0\x02\0")]),
@@ -152,7 +149,6 @@ fn name(head: &Head) -> Option<(&'static str, bool)> {
         .map(|(what, _)| *what)
         .or_else(|| head.zip()?.document.map(|document| document.name()))
         .or_else(|| head.compound().map(|document| document.name()))
-        .or_else(|| is_pickle(first, head.last.last().copied()).then_some("a Python pickle"))
         .or_else(|| tfrecord::length(first).map(|_| "a TFRecord file"))
         .or_else(|| is_windows_program(first).then_some("a Windows program or library"))
         .or_else(|| {
@@ -204,7 +200,6 @@ mod tests {
         assert_eq!(says(b"\x89HDF\r\n\x1a\n......"), Some("an HDF5 file"));
         assert_eq!(says(b"RIFF....WAVEfmt "), Some("a WAV recording"));
         assert_eq!(says(b"RIFF....WEBPVP8 "), None);
-        assert_eq!(says(b"\x80\x04\x95\0\0"), Some("a Python pickle"));
         assert_eq!(
             says(b"MZ is what this text begins with, and it is long enough to have an offset in it"),
             None
