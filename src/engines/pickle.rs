@@ -16,6 +16,7 @@
 //! | `inline` | joblib's arrays between the opcodes |
 //! | `names` | what is known to make plain data, and the [`Verdict`] |
 //! | `effects` | what everything else would do, in a sentence |
+//! | `torch` | of that what is PyTorch's |
 //! | `text` | values as Python writes them |
 //! | `ndarray` | NumPy's arrays in a pickle: their type, shape and elements |
 //! | `stdlib` | objects of Python's own library as the values that they stand for |
@@ -43,6 +44,7 @@ mod stdlib;
 #[cfg(test)]
 mod tests;
 mod text;
+mod torch;
 mod tree;
 mod view;
 
@@ -54,7 +56,7 @@ pub use names::{Report, Verdict, examine, examined};
 pub use ndarray::{Elements, Ndarray};
 pub use resolve::{Numpy, Resolved, Resolver};
 pub use text::unquote;
-pub use tree::{node, node_of};
+pub use tree::{Values, node, node_of};
 
 /// Opcodes that take nothing from the stack: what a pickle may begin with.
 const BEGINS: &[u8] = b"(]})NIJKLMFGSTUVXBCPc\x82\x83\x84\x88\x89\x8a\x8b\x8c\x8d\x8e\x8f\x95\x96\x97";

@@ -273,7 +273,11 @@ const REBUILD: &[(&str, &str)] = &[
 /// The verdict on one name, and what it would do.
 fn judge(module: &str, name: &str) -> (Verdict, &'static str) {
     let is_in = |list: &str, word: &str| list.split_ascii_whitespace().any(|known| known == word);
-    if PLAIN.iter().any(|(modules, names)| is_in(modules, module) && is_in(names, name)) {
+    if PLAIN
+        .iter()
+        .chain(super::torch::PLAIN)
+        .any(|(modules, names)| is_in(modules, module) && is_in(names, name))
+    {
         return (Verdict::Safe, "");
     }
     // A number of a registry that is empty unless a program filled it.
@@ -282,7 +286,7 @@ fn judge(module: &str, name: &str) -> (Verdict, &'static str) {
     }
     let rebuilds = REBUILD.iter().any(|(m, names)| *m == module && is_in(names, name));
     // What the program that loads it defines itself is not in the pickle.
-    let own = module == "__main__" && !name.contains('.');
+    let own = module == "__main__" && !name.contains('.') || super::torch::is_script(module);
     if own {
         return (Verdict::Unusual, effects::OWN);
     }

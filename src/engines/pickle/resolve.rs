@@ -3,6 +3,7 @@
 //! <https://docs.python.org/3/library/pickle.html#persistence-of-external-objects>
 
 use super::machine::{Id, Pickle, Value};
+use super::tree::Values;
 use crate::bytes::error::Result;
 use crate::data::content::Content;
 use crate::data::node::Node;
@@ -14,8 +15,9 @@ pub trait Resolver: Send + Sync {
     /// and so it is after an error, which is told. `name` is for what is made.
     fn resolve(&self, pickle: &Pickle, id: Id, name: &str) -> Option<Result<Resolved>>;
 
-    /// The same for what is more than content with a label: asked first. The node is called `name`.
-    fn node(&self, _pickle: &Pickle, _id: Id, _name: &str) -> Option<Node> {
+    /// The whole node of a value of any kind, where it is another one than its type and what it holds would make: a
+    /// dict whose names are those of modules. Asked before [`Resolver::resolve`]; `values` makes the nodes below it.
+    fn node(&self, _values: &Values, _id: Id, _name: &str) -> Option<Node> {
         None
     }
 
@@ -31,8 +33,8 @@ impl Resolver for Box<dyn Resolver> {
         (**self).resolve(pickle, id, name)
     }
 
-    fn node(&self, pickle: &Pickle, id: Id, name: &str) -> Option<Node> {
-        (**self).node(pickle, id, name)
+    fn node(&self, values: &Values, id: Id, name: &str) -> Option<Node> {
+        (**self).node(values, id, name)
     }
 
     fn knows_persistent(&self) -> bool {

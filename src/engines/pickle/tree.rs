@@ -32,21 +32,62 @@ pub fn node(task: &Task, name: &str, bytes: &Bytes, resolver: impl Resolver + 's
 /// # Errors
 /// `Cancelled`. A broken pickle is a node with a problem.
 pub fn node_of(task: &Task, name: &str, pickle: Pickle, resolver: impl Resolver + 'static) -> Result<Node> {
-    let shared = Shared::of(task, &pickle)?;
-    let tree = Arc::new(Tree { pickle: Arc::new(pickle), shared, resolver: Box::new(resolver) });
-    let mut node = match tree.pickle.root().or_else(|| tree.pickle.rest()) {
-        Some(root) => of(&tree, root, name, 0, None),
-        None => Node::new(name, "pickle"),
-    };
-    if node.problem.is_none() {
-        node.problem = tree.pickle.fault().cloned();
+    Ok(Values::new(task, pickle, resolver)?.root(name))
+}
+
+/// The values of a pickle as nodes, in which a [`Resolver`] says what more than plain data becomes; at a level of the
+/// tree.
+#[derive(Clone)]
+pub struct Values {
+    tree: Arc<Tree>,
+    depth: usize,
+}
+
+impl Values {
+    /// Of a pickle that was walked through.
+    ///
+    /// # Errors
+    /// `Cancelled`.
+    pub fn new(task: &Task, pickle: Pickle, resolver: impl Resolver + 'static) -> Result<Values> {
+        let shared = Shared::of(task, &pickle)?;
+        let tree = Arc::new(Tree { pickle: Arc::new(pickle), shared, resolver: Box::new(resolver) });
+        Ok(Values { tree, depth: 0 })
     }
-    if tree.pickle.outside() > 0 {
-        let many = tree.pickle.outside();
-        node.remarks
-            .push(format!("{many} of its buffers were handed over beside it and are not in the file"));
+
+    /// The pickle.
+    pub fn pickle(&self) -> &Pickle {
+        &self.tree.pickle
     }
-    Ok(node)
+
+    /// The node of the whole, with what is wrong with the pickle.
+    pub fn root(&self, name: &str) -> Node {
+        let mut node = match self.pickle().root().or_else(|| self.pickle().rest()) {
+            Some(root) => of(&self.tree, root, name, 0, None),
+            None => Node::new(name, "pickle"),
+        };
+        node.problem = node.problem.or_else(|| self.pickle().fault().cloned());
+        if self.pickle().outside() > 0 {
+            let many = self.pickle().outside();
+            node.remarks
+                .push(format!("{many} of its buffers were handed over beside it and are not in the file"));
+        }
+        node
+    }
+
+    /// Whether what is looked at is the whole.
+    pub fn is_root(&self) -> bool {
+        self.depth == 0
+    }
+
+    /// The node of a value that lies in the one that is looked at.
+    pub fn below(&self, id: Id, name: &str) -> Node {
+        of(&self.tree, id, name, self.depth + 1, None)
+    }
+
+    /// The same values a level deeper; `None` where it is too deep to be opened.
+    pub fn deeper(&self) -> Option<Values> {
+        (self.depth < DEEP).then(|| Values { tree: self.tree.clone(), depth: self.depth + 1 })
+    }
 }
 
 /// The values, and who knows what they become.
@@ -60,7 +101,7 @@ struct Tree {
 fn of(tree: &Arc<Tree>, id: Id, name: &str, depth: usize, place: Option<(Id, u64)>) -> Node {
     let pickle = &tree.pickle;
     let open = pickle.value(id).is_open();
-    if let Some(node) = open.then(|| tree.resolver.node(pickle, id, name)).flatten() {
+    if let Some(node) = tree.resolver.node(&Values { tree: tree.clone(), depth }, id, name) {
         return node;
     }
     let view = pickle.view(id);
