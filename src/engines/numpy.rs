@@ -73,6 +73,8 @@ fn descr(dtype: &DType) -> Result<String> {
         DType::Long(kind) => format!("'<f{}'", kind.size()),
         DType::BF16 => "'|V2'".into(),
         DType::Mini(_) => "'|V1'".into(),
+        // NumPy has none of halves.
+        DType::C32 => "'|V4'".into(),
         DType::C64 => "'<c8'".into(),
         DType::C128 => "'<c16'".into(),
         DType::Bytes(n) => format!("'|S{n}'"),

@@ -183,7 +183,8 @@ pub(crate) fn dtype(dtype_: &DType) -> Json {
 
 fn array_facts(array: &dyn Array) -> Json {
     let facts = array.facts();
-    let mut object = json!({ "dtype": dtype(array.dtype()), "shape": array.shape() });
+    let word = facts.word.map_or_else(|| dtype(array.dtype()), Json::from);
+    let mut object = json!({ "dtype": word, "shape": array.shape() });
     if let Some(chunks) = facts.chunks {
         object["chunks"] = chunks.into();
     }

@@ -149,7 +149,9 @@ fn summary(node: &Node) -> String {
             None => node.label.to_owned(),
         },
         Some(Content::Table(table)) => format!("table {} × {}", table.rows(), table.schema().fields().len()),
-        Some(Content::Array(array)) => format!("{} {}", array.dtype(), display::shape(array.shape())),
+        Some(Content::Array(array)) => {
+            format!("{} {}", array.facts().type_name(array.dtype()), display::shape(array.shape()))
+        }
         Some(Content::Image(image)) => {
             let info = image.info();
             format!("image {}×{}, {} × {} bit", info.width, info.height, info.channels, info.bits)

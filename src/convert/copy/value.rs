@@ -61,6 +61,7 @@ impl CopyValue {
     pub(super) fn element(dtype: &DType, bytes: &[u8]) -> Self {
         let (kind, python) = match dtype {
             DType::Bool => (ValueKind::Bool, None),
+            DType::C32 => (ValueKind::Text, complex(&DType::F16, bytes)),
             DType::C64 => (ValueKind::Text, complex(&DType::F32, bytes)),
             DType::C128 => (ValueKind::Text, complex(&DType::F64, bytes)),
             // More digits than a float of Python has.

@@ -111,6 +111,8 @@ pub struct MissingRegion {
 /// What is known of an array's storage.
 #[derive(Clone, Debug, Default)]
 pub struct ArrayFacts {
+    /// The word for the type of the elements, where the format has its own and it says more than theirs: `qint8`.
+    pub word: Option<&'static str>,
     /// The shape of one chunk, where the array is chunked.
     pub chunks: Option<Vec<u64>>,
     /// Compression codecs and filters, in the order of writing.
@@ -133,6 +135,13 @@ pub struct ArrayFacts {
     pub scaling: Option<Scaling>,
     /// The names of values, for enumerations and flags.
     pub value_names: Vec<(i64, String)>,
+}
+
+impl ArrayFacts {
+    /// The name of the type of the elements: the format's own word where it has one.
+    pub fn type_name(&self, dtype: &DType) -> String {
+        self.word.map_or_else(|| dtype.to_string(), str::to_owned)
+    }
 }
 
 /// One dimension of an array: its name and what its indices stand for.

@@ -501,6 +501,10 @@ fn measure(dtype: &DType, bytes: &[u8]) -> Part {
         DType::Long(kind @ Long::X87(10)) => floats(bytes, |b: [u8; 10]| kind.to_f64(&b)),
         DType::Long(kind @ Long::X87(12)) => floats(bytes, |b: [u8; 12]| kind.to_f64(&b)),
         DType::Long(kind) => floats(bytes, |b: [u8; 16]| kind.to_f64(&b)),
+        DType::C32 => complex(bytes.as_chunks::<4>().0.iter().map(|&[a, b, c, d]| {
+            let part = |bytes| half::f16::from_le_bytes(bytes).to_f64();
+            (part([a, b]), part([c, d]))
+        })),
         DType::C64 => complex(bytes.as_chunks::<8>().0.iter().map(|&[a, b, c, d, e, f, g, h]| {
             let part = |bytes| f64::from(f32::from_le_bytes(bytes));
             (part([a, b, c, d]), part([e, f, g, h]))

@@ -68,7 +68,7 @@ pub(super) fn of(dtype: &DType) -> Result<Option<Type>> {
             }
             Type::record(record.size as usize, &members)?
         }
-        DType::Str(_) | DType::Variable(_) => return Ok(None),
+        DType::C32 | DType::Str(_) | DType::Variable(_) => return Ok(None),
     }))
 }
 
