@@ -8,6 +8,7 @@
 //! | [`protobuf`](mod@protobuf) | Protocol Buffers' wire format: fields with their places, unknown messages too |
 //! | [`records`](mod@records) | records in frames: an index of them of bounded size; TFRecord |
 //! | [`modules`](mod@modules) | tensors with dotted names as a tree of modules |
+//! | [`shards`](mod@shards) | models that are cut into files with an index |
 //! | [`multifile`] | tables whose rows lie in many files: with the same schema, or with one in metadata |
 //! | [`numpy`], [`matlab`](mod@matlab) | the header of an NPY array; how MATLAB counts |
 //! | [`archive`](mod@archive) | the members of an archive as a tree |
@@ -24,3 +25,4 @@ pub mod numpy;
 pub mod pickle;
 pub mod protobuf;
 pub mod records;
+pub mod shards;

@@ -17,7 +17,7 @@ use crate::data::dtype::DType;
 use crate::data::format::{Format, Opening, Options};
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Magic, Match};
-use crate::engines::pickle::{self, Id, Pickle, Resolved, Resolver, Side};
+use crate::engines::pickle::{self, Id, Pickle, Resolved, Resolver, Side, Values};
 use std::sync::Arc;
 
 #[cfg(test)]
