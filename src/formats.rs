@@ -49,6 +49,7 @@ pub mod array {
 
 /// Formats of models.
 pub mod model {
+    pub mod pytorch;
     pub mod safetensors;
 }
 
@@ -79,6 +80,8 @@ pub mod plain {
 pub static FORMATS: &[&Format] = &[
     // folders that are one thing
     &model::safetensors::SHARDED,
+    &model::pytorch::DISTRIBUTED,
+    &model::pytorch::SHARDED,
     &table::delta::FORMAT,
     &table::iceberg::FORMAT,
     &table::dataset::FORMAT,
@@ -104,6 +107,9 @@ pub static FORMATS: &[&Format] = &[
     &array::fits::FORMAT,
     &array::idx::FORMAT,
     &model::safetensors::FORMAT,
+    &model::pytorch::SCRIPT,
+    &model::pytorch::EXPORTED,
+    &model::pytorch::FORMAT,
     &table::pcd::FORMAT,
     &python::shelve::FORMAT,
     &table::sqlite::FORMAT,

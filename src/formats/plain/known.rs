@@ -39,10 +39,6 @@ const LINES: &[Line] = &[
     ("a GGML model", &[(0, b"lmgg")]),
     ("a TensorFlow Lite model", &[(4, b"TFL3")]),
     ("an MXNet parameter file", &[(0, b"\x12\x01\0\0\0\0\0\0")]),
-    (
-        "a PyTorch checkpoint of the old kind (pickle)",
-        &[(0, b"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19")],
-    ),
     // tables and databases
     ("a DuckDB database", &[(8, b"DUCK")]),
     ("an ORC file", &[(0, b"ORC")]),
