@@ -295,17 +295,10 @@ impl<'a, L: Leaf> Set<'a, L> {
                 root.attributes.push((name, value));
             }
         }
-<<<<<<< HEAD:src/formats/model/safetensors/shards.rs
-        for entry in header.tensors {
-            if places.contains_key(&entry.name) {
-                let what = format!("model: {:?} is in {file} again; the first one holds", entry.name);
-                self.problems.push(Error::malformed(what).with_defect(Defect::Shards));
-=======
         for leaf in shard.tensors {
             if !names.insert(leaf.name().to_owned()) {
                 let what = format!("model: {:?} is in {file} again; the first one holds", leaf.name());
-                self.problems.push(Error::malformed(what));
->>>>>>> 8fed2844 (shards: sharded models are read for any format):src/engines/shards.rs
+                self.problems.push(Error::malformed(what).with_defect(Defect::Shards));
                 continue;
             }
             leaves.push(leaf);

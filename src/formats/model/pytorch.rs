@@ -51,7 +51,7 @@ pub static FORMAT: Format = Format {
 
 /// The descriptor of TorchScript's archives, those for phones included.
 pub static SCRIPT: Format = Format {
-    extensions: &["ptl", "torchscript"],
+    extensions: &["ptl", "torchscript", "pt", "pth"],
     sniff: Some(sniff_archive),
     reads: &[Kind::Array],
     ..Format::new("torchscript", "TorchScript module", open_script)

@@ -99,8 +99,8 @@ impl Resolver for Beside {
         None
     }
 
-    fn node(&self, pickle: &Pickle, id: Id, name: &str) -> Option<Node> {
-        let side = pickle.side(id)?;
+    fn node(&self, values: &Values, id: Id, name: &str) -> Option<Node> {
+        let side = values.pickle().side(id)?;
         let source = self.0.clone();
         let node = Node::new(name, "numpy.ndarray");
         Some(node.deferred_leaf(move |task| array(task, &source, &side)))

@@ -251,6 +251,9 @@ fn matlab(path: &str) -> String {
 /// Tensors of a model, in one file or in several beside each other.
 fn tensors(file: &File, node: &Node) -> Option<String> {
     let from = &file.python;
+    if let Some(code) = torch(file) {
+        return Some(code);
+    }
     let folder = match file.format {
         "safetensors_sharded" => Some(format!("Path({from})")),
         "safetensors" if is_shard(&file.name) => Some(format!("Path({from}).parent")),
@@ -276,6 +279,25 @@ fn tensors(file: &File, node: &Node) -> Option<String> {
                 "from pathlib import Path\nfrom safetensors import safe_open\ntensors = {{}}\nfor shard in sorted({folder}.glob(\"*.safetensors\")):\n    with safe_open(shard, framework=\"pt\") as f:\n        tensors.update({{name: f.get_tensor(name) for name in f.keys() if {wanted}}})"
             )
         }
+    })
+}
+
+/// What PyTorch loads with its own functions; of checkpoints only what runs no code of theirs.
+fn torch(file: &File) -> Option<String> {
+    let from = &file.python;
+    Some(match file.format {
+        "pytorch" => {
+            format!("import torch\nvalues = torch.load({from}, map_location=\"cpu\", weights_only=True)")
+        }
+        "pytorch_sharded" => format!(
+            "from pathlib import Path\nimport torch\ntensors = {{}}\nfor shard in sorted(Path({from}).glob(\"*-of-*.bin\")):\n    tensors.update(torch.load(shard, map_location=\"cpu\", weights_only=True))"
+        ),
+        "torchscript" => format!("import torch\nmodule = torch.jit.load({from}, map_location=\"cpu\")"),
+        "torch_export" => format!("import torch\nprogram = torch.export.load({from})"),
+        "torch_distributed" => format!(
+            "from torch.distributed.checkpoint.format_utils import dcp_to_torch_save\ndcp_to_torch_save({from}, \"checkpoint.pt\")"
+        ),
+        _ => return None,
     })
 }
 

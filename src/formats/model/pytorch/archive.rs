@@ -55,7 +55,14 @@ impl Container {
                 Some((folder, name)) => (format!("{folder}/"), name),
                 None => (String::new(), member.name.as_str()),
             };
-            let signs = ["data.pkl", "constants.pkl", "archive_format", "archive_version"];
+            let signs = [
+                "data.pkl",
+                "constants.pkl",
+                "archive_format",
+                "archive_version",
+                ".format_version",
+                ".data/serialization_id",
+            ];
             let is_sign = signs.contains(&name) || name == "extern_modules" && prefix == ".data/";
             let package = name == ".data/extern_modules";
             (is_sign || package).then(|| if prefix == ".data/" { String::new() } else { prefix })
@@ -253,7 +260,7 @@ pub(super) fn with(task: &Task, pickle: Pickle, stores: Stores) -> Result<Loaded
     let mut survey = survey(task, &pickle)?;
     let users = std::mem::take(&mut survey.users);
     let torch = Torch { stores: Arc::new(stores), users: Arc::new(users) };
-    Ok(Loaded { values: Values::new(pickle, torch), survey })
+    Ok(Loaded { values: Values::new(task, pickle, torch)?, survey })
 }
 
 /// Members beside the main pickle.

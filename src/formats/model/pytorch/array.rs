@@ -65,7 +65,8 @@ pub(super) fn strided(stores: &Stores, tensor: &Strided, more: Vec<(String, Stri
         }
     };
     let elements = limits::elements(shape)?;
-    let start = stored.at.and_then(|start| start.checked_add(at)).filter(|_| dense && elements > 0);
+    let whole = !matches!(kind.packed, Packed::Bits(_));
+    let start = stored.at.and_then(|start| start.checked_add(at)).filter(|_| dense && whole && elements > 0);
     let end = start.zip(kind.bytes(elements)).and_then(|(start, len)| start.checked_add(len));
     let span = start.zip(end).map(|(start, end)| start..end);
     Ok(Made { array: turned(tensor, plain), problem, span })
@@ -93,7 +94,8 @@ fn first_element(tensor: &Strided) -> Result<u64> {
     // A storage without a type counts bytes.
     let size = tensor.kind.size().checked_div(storage.kind.size()).unwrap_or(1).max(1);
     let there = storage.elements / size;
-    let beyond = last.is_none_or(|last| last >= there);
+    // Of elements that share a byte a storage has more than bytes; what it lacks is seen when they are read.
+    let beyond = !matches!(tensor.kind.packed, Packed::Bits(_)) && last.is_none_or(|last| last >= there);
     if elements > 0 && beyond {
         let what = format!(
             "tensor: shape {shape:?} with the strides {strides:?} from element {} on reaches beyond its storage, \
@@ -102,7 +104,11 @@ fn first_element(tensor: &Strided) -> Result<u64> {
         );
         return Err(Error::malformed(what));
     }
-    tensor.offset.checked_add(storage.start).ok_or_else(overflows)
+    let offset = match tensor.kind.packed {
+        Packed::Bits(bits) => tensor.offset / u64::from(8 / bits),
+        Packed::No | Packed::Pairs => tensor.offset,
+    };
+    offset.checked_add(storage.start).ok_or_else(overflows)
 }
 
 /// Whether the elements follow each other in C order. Strides of sides of one say nothing.
@@ -306,12 +312,8 @@ impl Array for PerChannel {
 /// Where its bytes are not there.
 pub(super) fn whole(stores: &Stores, key: &str, kind: &Kind, elements: u64) -> Result<Plain> {
     let stored = stores.get(key)?;
-    let plain = match kind.packed {
-        Packed::No => Plain::cut(stored.source.clone(), 0, kind.dtype.clone(), vec![elements])?,
-        _ => {
-            let bytes = kind.bytes(elements).ok_or_else(overflows)?;
-            Plain::cut(stored.source.clone(), 0, DType::U8, vec![bytes])?
-        }
-    };
+    // Elements that share a byte are shown as bytes here.
+    let dtype = if kind.packed == Packed::No { kind.dtype.clone() } else { DType::U8 };
+    let plain = Plain::cut(stored.source.clone(), 0, dtype, vec![elements])?;
     Ok(plain.big_endian(stores.big_endian))
 }

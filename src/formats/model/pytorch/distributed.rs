@@ -74,6 +74,17 @@ impl Files {
         source.member(place.file.as_str(), place.range.clone())
     }
 
+    /// The tree of what lies at a place: of a checkpoint of one piece, or of the safetensors file that has all of them,
+    /// whose place says nothing.
+    fn document(&self, task: &Task, place: &Place) -> Result<Arc<Node>> {
+        let mut source = self.part(task, place)?;
+        let is_archive = source.read_up_to(task, 0, 4)?.starts_with(b"PK\x03\x04");
+        if !is_archive && let Some(whole) = self.open.lock().get(&place.file) {
+            source = whole.clone();
+        }
+        Ok(crate::formats::ALL.open_source(task, &source, &Options::default())?.root)
+    }
+
     /// Why a place cannot be read, as far as that is known without a look at its file.
     fn missing(&self, place: &Place) -> Option<Error> {
         let gone = !place.file.contains('/') && !self.there.contains(&place.file);
@@ -324,7 +335,7 @@ impl Leaf for Part {
             Ok(What::Tensor(pieces)) => {
                 let mut node = Node::new(name, "torch.Tensor");
                 node.problem.clone_from(&pieces.problem);
-                let array = Assembled::new(self.files.clone(), pieces.clone());
+                let array = Assembled::new(self.files.clone(), self.name.clone(), pieces.clone());
                 node.content(Content::Array(Arc::new(array)))
             }
             Ok(What::Object(place)) => {
@@ -340,14 +351,16 @@ impl Leaf for Part {
 /// A tensor that is put together from its pieces.
 struct Assembled {
     files: Arc<Files>,
+    /// Its full name.
+    name: String,
     pieces: Pieces,
     /// The pieces that were opened, by their numbers.
     open: Mutex<HashMap<usize, Arc<dyn Array>>>,
 }
 
 impl Assembled {
-    fn new(files: Arc<Files>, pieces: Pieces) -> Self {
-        Assembled { files, pieces, open: Mutex::default() }
+    fn new(files: Arc<Files>, name: String, pieces: Pieces) -> Self {
+        Assembled { files, name, pieces, open: Mutex::default() }
     }
 
     /// A piece as an array.
@@ -356,11 +369,12 @@ impl Assembled {
             return Ok(known.clone());
         }
         let place = piece.place.as_ref().map_err(Clone::clone)?;
-        let source = self.files.part(task, place)?;
-        let document = crate::formats::ALL.open_source(task, &source, &Options::default())?;
+        let root = self.files.document(task, place)?;
         let wrong = |what: String| Error::malformed(format!("piece in {}: {what}", place.file));
-        let array =
-            first_array(task, &document.root, 0)?.ok_or_else(|| wrong("it holds no tensor".to_owned()))?;
+        // A file of many tensors has them by their names.
+        let named = root.find(task, &self.name)?;
+        let array = first_array(task, &named.unwrap_or(root), 0)?
+            .ok_or_else(|| wrong("it holds no tensor".to_owned()))?;
         if array.shape() != piece.sides || array.dtype() != &self.pieces.kind.dtype {
             let (shape, dtype) = (array.shape(), array.dtype());
             let (sides, kind) = (&piece.sides, self.pieces.kind.name());

@@ -189,17 +189,21 @@ pub(super) fn open_tar(task: &Task, source: &Source) -> Result<Node> {
             break;
         }
     }
-    let (Some(pickle), Some(storages)) = (members.get("pickle"), members.get("storages")) else {
-        return Err(Error::other_format(""));
-    };
+    let Some(pickle) = members.get("pickle") else { return Err(Error::other_format("")) };
     let mut report = Report::default();
     let mut problem = None;
     let mut stores = Stores::default();
-    let mut storages = Cursor::new(task, storages, &mut report)?;
-    if let Err(error) = storages.storages(&mut stores) {
-        problem = Some(error.of("storages"));
+    let mut known = HashMap::new();
+    match members.get("storages") {
+        Some(storages) => {
+            let mut cursor = Cursor::new(task, storages, &mut report)?;
+            if let Err(error) = cursor.storages(&mut stores) {
+                problem = Some(error.of("storages"));
+            }
+            known = cursor.known;
+        }
+        None => problem = Some(Error::malformed("tar: its member storages is missing")),
     }
-    let known = std::mem::take(&mut storages.known);
     if let Some(tensors) = members.get("tensors") {
         let mut cursor = Cursor::new(task, tensors, &mut report)?;
         cursor.known = known;

@@ -32,6 +32,8 @@ pub(super) enum What {
     Sparse(Sparse),
     /// In one tensor after the other: `[values, sizes, strides, offsets]`.
     Nested([Id; 4]),
+    /// In tensors of its own by name: the values of all and where each one begins.
+    Jagged(Id),
     /// In an array of NumPy, with the type that they are to have.
     Numpy(Id),
     /// Nowhere: only its type and shape are known.
@@ -136,6 +138,9 @@ fn call(pickle: &Pickle, function: Id, arguments: &[Id], depth: usize) -> Option
         ("torch._utils", "_rebuild_nested_tensor") => {
             let parts = arguments.first_chunk::<4>().ok_or_else(wrong);
             parts.map(|parts| Tensor::new(What::Nested(*parts)))
+        }
+        ("torch.nested._internal.nested_tensor", "_rebuild_njt") => {
+            arguments.first().map(|parts| Tensor::new(What::Jagged(*parts))).ok_or_else(wrong)
         }
         ("torch._utils", "_rebuild_meta_tensor_no_storage") => meta(pickle, arguments).ok_or_else(wrong),
         ("torch._utils", "_rebuild_wrapper_subclass") => wrapper(pickle, arguments).ok_or_else(wrong),

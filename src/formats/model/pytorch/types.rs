@@ -19,7 +19,7 @@ pub(super) struct Kind {
 pub(super) enum Packed {
     /// Each has bytes of its own.
     No,
-    /// So many bits each, from the low ones upwards; strides count elements.
+    /// So many bits each, from the low ones upwards. Shapes and strides count elements, storages bytes.
     Bits(u32),
     /// Two floats of 4 bits, which PyTorch takes for one element.
     Pairs,
@@ -44,12 +44,9 @@ impl Kind {
         self.word.map_or_else(|| self.dtype.to_string(), str::to_owned)
     }
 
-    /// The bytes that `elements` elements take, those that share a byte together.
+    /// The bytes that `elements` elements of a storage take; those that share a byte are counted by bytes there.
     pub(super) fn bytes(&self, elements: u64) -> Option<u64> {
-        match self.packed {
-            Packed::Bits(bits) => elements.checked_mul(u64::from(bits)).map(|bits| bits.div_ceil(8)),
-            Packed::No | Packed::Pairs => elements.checked_mul(self.size()),
-        }
+        elements.checked_mul(self.size())
     }
 }
 

@@ -86,6 +86,16 @@ impl Torch {
                 }
                 node = node.read_as("layout", sparse.layout.clone());
             }
+            What::Jagged(fields) => {
+                node = node.read_as("layout", "jagged");
+                let fields = named_entries(pickle, &state_entries(pickle, *fields));
+                // What it has beside them is made of them again.
+                let fields = fields.into_iter().filter(|(_, id)| !is_nothing(pickle, *id)).collect();
+                return match values.deeper() {
+                    Some(values) => node.lazy(Fields { values, fields }),
+                    None => node,
+                };
+            }
             What::Nested(ids) => return self.nested(pickle, node, *ids),
             What::Numpy(id) => match Ndarray::of(pickle, *id).map(|array| array.plain(name)) {
                 Some(Ok(plain)) => node = node.content(Content::Array(Arc::new(plain))),
