@@ -21,6 +21,11 @@ pub(super) const PLAIN: &[(&str, &str)] = &[
          per_tensor_affine per_channel_affine per_tensor_symmetric per_channel_symmetric \
          per_channel_affine_float_qparams contiguous_format channels_last channels_last_3d preserve_format",
     ),
+    (
+        "torch.cuda",
+        "FloatStorage DoubleStorage HalfStorage BFloat16Storage LongStorage IntStorage ShortStorage CharStorage \
+         ByteStorage BoolStorage",
+    ),
     ("torch.serialization", "_get_layout"),
     ("torch.storage", "_UntypedStorage _TypedStorage"),
     (

@@ -218,6 +218,12 @@ fn open_script(opening: &Opening) -> Result<Node> {
 
 fn open_exported(opening: &Opening) -> Result<Node> {
     let container = container(opening.task, opening.source)?;
+    if container.has(export::OLD) {
+        let root = Node::new("", "program").separator("");
+        let root = with_after(root, container.others(opening.task, &[], &[])?);
+        let report = container.report(opening.task)?;
+        return Ok(container.describe(opening.task, root)?.python(report));
+    }
     let format = container.bytes(opening.task, "archive_format").unwrap_or_default();
     if format.trim_ascii() != b"pt2" && !container.has_folder("data/weights/") {
         return Err(Error::other_format(""));

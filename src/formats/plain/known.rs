@@ -39,6 +39,7 @@ const LINES: &[Line] = &[
     ("a GGML model", &[(0, b"lmgg")]),
     ("a TensorFlow Lite model", &[(4, b"TFL3")]),
     ("an MXNet parameter file", &[(0, b"\x12\x01\0\0\0\0\0\0")]),
+    ("a PyTorch module for phones (FlatBuffers)", &[(4, b"PTMF")]),
     // tables and databases
     ("a DuckDB database", &[(8, b"DUCK")]),
     ("an ORC file", &[(0, b"ORC")]),

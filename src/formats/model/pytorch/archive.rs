@@ -62,6 +62,7 @@ impl Container {
                 "archive_version",
                 ".format_version",
                 ".data/serialization_id",
+                super::export::OLD,
             ];
             let is_sign = signs.contains(&name) || name == "extern_modules" && prefix == ".data/";
             let package = name == ".data/extern_modules";

@@ -35,9 +35,12 @@ pub(super) fn strided(stores: &Stores, tensor: &Strided, more: Vec<(String, Stri
     let first = first_element(tensor)?;
     let stored = stores.get(&tensor.storage.key)?;
     let at = kind.bytes(first).ok_or_else(overflows)?;
-    let facts = facts(stores, tensor, more);
     let source = stored.source.clone();
     let dense = is_dense(tensor);
+    let span = span(tensor, stored, at).filter(|_| dense);
+    let place = span.as_ref().map(|span| format!("{} to {}", span.start, span.end));
+    let place = place.map(|place| ("bytes in the file".to_owned(), place));
+    let facts = facts(stores, tensor, place.into_iter().chain(more).collect());
     let (plain, problem): (Arc<dyn Array>, _) = match kind.packed {
         Packed::Bits(_) | Packed::Pairs if !dense => {
             let what = format!("tensors of {} whose elements do not follow each other", kind.name());
@@ -64,12 +67,19 @@ pub(super) fn strided(stores: &Stores, tensor: &Strided, more: Vec<(String, Stri
             (Arc::new(plain.big_endian(stores.big_endian).with_facts(facts)), None)
         }
     };
-    let elements = limits::elements(shape)?;
-    let whole = !matches!(kind.packed, Packed::Bits(_));
-    let start = stored.at.and_then(|start| start.checked_add(at)).filter(|_| dense && whole && elements > 0);
-    let end = start.zip(kind.bytes(elements)).and_then(|(start, len)| start.checked_add(len));
-    let span = start.zip(end).map(|(start, end)| start..end);
+    // Of several files the node does not say which it is.
+    let span = span.filter(|_| stores.file.is_none());
     Ok(Made { array: turned(tensor, plain), problem, span })
+}
+
+/// Where the bytes of a tensor whose elements follow each other lie in the file.
+fn span(tensor: &Strided, stored: &super::storage::Stored, at: u64) -> Option<Range<u64>> {
+    let elements = limits::elements(&tensor.shape).ok().filter(|elements| *elements > 0)?;
+    if let Packed::Bits(_) = tensor.kind.packed {
+        return None;
+    }
+    let start = stored.at?.checked_add(at)?;
+    Some(start..start.checked_add(tensor.kind.bytes(elements)?)?)
 }
 
 fn overflows() -> Error {

@@ -23,6 +23,9 @@ use std::sync::Arc;
 const FOLDERS: [(&str, &str); 2] =
     [("data/weights/", "_weights_config.json"), ("data/constants/", "_constants_config.json")];
 
+/// The program in the archives before 2.8.
+pub(super) const OLD: &str = "serialized_exported_program.json";
+
 /// Opens a program.
 pub(super) fn open(task: &Task, container: &Container) -> Result<Node> {
     let mut leaves: Vec<Tensor> = Vec::new();
