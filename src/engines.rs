@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`delimited`] | where lines and records of text end; rows of text by range |
 //! | [`json`](mod@json) | JSON of any size: strings and brackets by SIMD, a sparse index, children, records |
+//! | [`ggml`](mod@ggml) | types, tensors and vocabularies of GGUF and what was before it |
 //! | [`pickle`](mod@pickle) | Python pickles: what is in them and what they would run, without Python |
 //! | [`protobuf`](mod@protobuf) | Protocol Buffers' wire format: fields with their places, unknown messages too |
 //! | [`records`](mod@records) | records in frames: an index of them of bounded size; TFRecord |
@@ -16,6 +17,7 @@
 
 pub mod archive;
 pub mod delimited;
+pub mod ggml;
 pub mod json;
 pub mod keys;
 pub mod matlab;

@@ -49,6 +49,8 @@ pub mod array {
 
 /// Formats of models.
 pub mod model {
+    pub mod ggml;
+    pub mod gguf;
     pub mod pytorch;
     pub mod safetensors;
 }
@@ -110,6 +112,8 @@ pub static FORMATS: &[&Format] = &[
     &model::pytorch::SCRIPT,
     &model::pytorch::EXPORTED,
     &model::pytorch::FORMAT,
+    &model::gguf::FORMAT,
+    &model::ggml::FORMAT,
     &table::pcd::FORMAT,
     &python::shelve::FORMAT,
     &table::sqlite::FORMAT,

@@ -123,6 +123,8 @@ const PARTLY: [&str; 15] = [
     "xz/empty.xz",
     "zlib/empty.zz",
     "zstd/empty.zst",
+    "gguf/split_part_missing/model-00001-of-00003.gguf",
+    "gguf/split_part_missing/model-00003-of-00003.gguf",
     "hdf5/layouts.h5",
     "hdf5/links.h5",
     "hdf5/links_target.h5",

@@ -293,6 +293,19 @@ fn safetensors() -> Vec<u8> {
     bytes(&[&(json.len() as u64).to_le_bytes(), json.as_bytes()])
 }
 
+fn gguf() -> Vec<u8> {
+    let count = |n: u64| n.to_le_bytes();
+    let version = 3u32.to_le_bytes();
+    let tensor = bytes(&[&count(1), b"x", &1u32.to_le_bytes(), &count((1 << 28) - 24), &[0; 12]]);
+    padded(bytes(&[b"GGUF", &version, &count(1), &count(0), &tensor]), 32, 0)
+}
+
+fn ggml() -> Vec<u8> {
+    let numbers = |all: &[u32]| all.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<u8>>();
+    let tensor = numbers(&[1, 1, 0, (1 << 28) - 16]);
+    padded(bytes(&[b"tjgg", &numbers(&[3, 0, 32, 256, 4, 1, 8, 0]), &tensor, b"x"]), 32, 0)
+}
+
 fn png() -> Document {
     let header = bytes(&[b"IHDR", &16384u32.to_be_bytes(), &16384u32.to_be_bytes(), &[8, 6, 0, 0, 0]]);
     let mut sum = flate2::Crc::new();
@@ -359,6 +372,8 @@ fn documents() -> Vec<Document> {
         zeros("mgh", "large.mgh", mgh()),
         zeros("fits", "large.fits", fits()),
         zeros("safetensors", "large.safetensors", safetensors()),
+        zeros("gguf", "large.gguf", gguf()),
+        zeros("ggml", "large.ggml", ggml()),
         longer("pcd", "pcd/fields_binary.pcd"),
         png(),
         longer("jpeg", "jpeg/comment.jpg"),

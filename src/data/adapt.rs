@@ -12,6 +12,7 @@ mod mapped;
 mod nested;
 mod picture;
 mod records;
+mod retyped;
 mod shown;
 mod typed;
 
@@ -23,6 +24,7 @@ pub use lenient::LenientTyped;
 pub use mapped::{ColumnMap, MappedArray, MappedTable, scaled};
 pub use picture::{ArrayImage, ImageArray, is_picture};
 pub use records::{ArrayTable, StoredRows, arrow_of, column};
+pub use retyped::Retyped;
 pub use shown::Interpreted;
 pub use typed::{TypeMismatch, Typed, is_json};
 

@@ -3,11 +3,13 @@
 //! Arrays always deliver elements little-endian, one after the other, whatever the file's byte
 //! order; types under a byte are delivered one element a byte, in its low bits.
 
+mod blocks;
 mod long;
 mod numbers;
 pub mod numpy;
 mod order;
 
+pub use blocks::Blocks;
 pub use long::Long;
 pub(crate) use numbers::{Number, with_integer, with_number};
 pub use order::{ByteOrder, swap_bytes};
@@ -40,6 +42,8 @@ pub enum DType {
     Long(Long),
     /// Two f16: real, imaginary.
     C32,
+    /// Stored in blocks of few bits that share scales; delivered as `f32`.
+    Blocks(Blocks),
     /// Two f32: real, imaginary.
     C64,
     /// Two f64: real, imaginary.
@@ -296,7 +300,7 @@ impl DType {
         match self {
             DType::Bool | DType::I8 | DType::U8 | DType::Mini(_) => 1,
             DType::I16 | DType::U16 | DType::F16 | DType::BF16 => 2,
-            DType::I32 | DType::U32 | DType::F32 | DType::C32 => 4,
+            DType::I32 | DType::U32 | DType::F32 | DType::C32 | DType::Blocks(_) => 4,
             DType::I64 | DType::U64 | DType::F64 | DType::C64 => 8,
             DType::DateTime(_) | DType::TimeDelta(_) => 8,
             DType::C128 => 16,
@@ -308,7 +312,7 @@ impl DType {
         }
     }
 
-    /// Stored bits of one element.
+    /// Stored bits of one element; of those in blocks the delivered ones.
     pub fn bits(&self) -> u64 {
         match self {
             DType::Mini(kind) => u64::from(kind.bits()),
@@ -347,6 +351,7 @@ impl DType {
                 | DType::F64
                 | DType::Mini(_)
                 | DType::Long(_)
+                | DType::Blocks(_)
         )
     }
 
@@ -361,6 +366,7 @@ impl DType {
                 | DType::Mini(_)
                 | DType::Long(_)
                 | DType::C32
+                | DType::Blocks(_)
                 | DType::C64
                 | DType::C128
         )
@@ -416,6 +422,7 @@ impl fmt::Display for DType {
             DType::Mini(kind) => f.write_str(kind.name()),
             DType::Long(kind) => f.write_str(&kind.name()),
             DType::C32 => f.write_str("complex32"),
+            DType::Blocks(kind) => f.write_str(kind.name()),
             DType::C64 => f.write_str("complex64"),
             DType::C128 => f.write_str("complex128"),
             DType::Bytes(n) => write!(f, "bytes[{n}]"),

@@ -53,6 +53,9 @@ pub struct Node {
     pub children: Children,
     /// Whether what lies below are parts of its content, as the files of a data set are, rather than things beside it.
     pub children_are_parts: bool,
+    /// Whether its values are made of other nodes of the file and stored nowhere: what quantised weights stand for. It
+    /// counts for nothing where bytes or parameters are summed, and is converted only where it is named.
+    pub derived: bool,
     /// Why this node, or a part of it, could not be read.
     pub problem: Option<Error>,
     /// What a user should know but that is no error (`34 rows are ragged`).
@@ -296,6 +299,7 @@ impl Node {
             content: None,
             children: Children::None,
             children_are_parts: false,
+            derived: false,
             problem: None,
             remarks: Vec::new(),
             findings: None,

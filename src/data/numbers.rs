@@ -132,7 +132,8 @@ pub fn bits(dtype: &DType, bytes: &[u8]) -> Option<String> {
 
 fn bits_of_one(dtype: &DType, bytes: &[u8]) -> Option<String> {
     let numeric = dtype.is_real() || matches!(dtype, DType::DateTime(_) | DType::TimeDelta(_));
-    if !numeric || bytes.is_empty() {
+    // What elements of a block are delivered as is stored nowhere.
+    if !numeric || bytes.is_empty() || matches!(dtype, DType::Blocks(_)) {
         return None;
     }
     let digits = (dtype.bits() as usize).div_ceil(4);

@@ -9,7 +9,7 @@ use crate::bytes::limits;
 use crate::bytes::source::{Entry as Name, Source};
 use crate::bytes::task::Task;
 use crate::data::format::{Formats, Opening, Options};
-use crate::data::node::Node;
+use crate::data::node::{Node, Value};
 use crate::data::security::Report;
 use crate::data::sniff::{Head, Match};
 use crate::engines::modules::{self, Leaf};
@@ -31,6 +31,8 @@ pub struct Shards<L> {
     pub read: fn(&Task, &Source) -> Result<Shard<L>>,
     /// A tensor that the index names and no shard has, and why.
     pub absent: fn(String, Error) -> L,
+    /// What several of all its tensors stand for, by the metadata of the model.
+    pub derived: fn(&Task, &[L], &[(String, Value)]) -> Result<Vec<L>>,
 }
 
 /// What one shard holds.
@@ -261,6 +263,8 @@ impl<'a, L: Leaf> Set<'a, L> {
         let metadata = self.index.into_iter().flat_map(|index| index.metadata);
         root.attributes.extend(metadata.map(|(name, value)| (name, value.into())));
         blame(&mut root, self.problems);
+        let derived = (self.shards.derived)(task, &leaves, &root.attributes)?;
+        leaves.extend(derived);
         if read == 0 && others.is_empty() && leaves.is_empty() {
             return Err(root.problem.unwrap_or_else(|| Error::malformed("model: it has no shards")));
         }

@@ -194,6 +194,7 @@ pub(super) fn numpy_dtype(dtype: &DType) -> Option<String> {
     Some(match dtype {
         DType::BF16 | DType::Mini(_) => format!("ml_dtypes.{dtype}"),
         DType::Long(_) => "np.longdouble".to_owned(),
+        DType::Blocks(_) => "'float32'".to_owned(),
         DType::Str(n) => format!("'U{}'", (*n).max(1)),
         DType::Bytes(n) => format!("'S{}'", (*n).max(1)),
         DType::Void(n) => format!("'V{}'", (*n).max(1)),

@@ -12,6 +12,7 @@ use crate::bytes::task::Task;
 use crate::data::adapt;
 use crate::data::cf::Times;
 use crate::data::dtype::DType;
+use crate::data::quantised::Quantised;
 use crate::data::region::Region;
 use arrow::array::ArrayRef;
 use std::ops::Range;
@@ -73,6 +74,17 @@ pub trait Array: Send + Sync {
     /// Its blocks in the file. May read an index of chunks, so it takes a task.
     fn layout(&self, _task: &Task) -> Result<Layout> {
         Ok(Layout::default())
+    }
+
+    /// Access to elements as they are stored, where those are integers of few bits that share scales.
+    fn quantised(&self) -> Option<&dyn Quantised> {
+        None
+    }
+
+    /// The bytes that the checksum of its statistics goes over, where those are not the elements as `read` gives them:
+    /// the stored blocks of a quantised array.
+    fn checksummed(&self) -> Option<(Source, Range<u64>)> {
+        None
     }
 
     /// Decodes the chunks of `region` into the cache, where there is one: what a view will probably ask for

@@ -17,7 +17,7 @@ pub trait Resolver: Send + Sync {
 
     /// The whole node of a value of any kind, where it is another one than its type and what it holds would make: a
     /// dict whose names are those of modules. Asked before [`Resolver::resolve`]; `values` makes the nodes below it.
-    fn made(&self, _values: &Values, _id: Id, _name: &str) -> Option<Node> {
+    fn node(&self, _values: &Values, _id: Id, _name: &str) -> Option<Node> {
         None
     }
 

@@ -4,9 +4,11 @@
 //!
 //! Opening reads the header only; tensors are slices of the file. A model that is cut into shards
 //! (`model-00001-of-00003.safetensors` and an index beside them) opens as one model from any of its files
-//! and from its folder ([`Shards`]). Names with dots make a tree of [`modules`].
+//! and from its folder ([`Shards`]). Names with dots make a tree of [`modules`]. What quantised weights stand for lies
+//! beside them ([`quantised`]).
 
 mod header;
+mod quantised;
 mod types;
 pub mod write;
 
@@ -21,6 +23,7 @@ use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};
 use crate::engines::modules::{self, Leaf};
 use crate::engines::shards::{Shard, Shards};
+use quantised::Part;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -44,18 +47,19 @@ pub static SHARDED: Format = Format {
 };
 
 /// How shards are called, and what they hold.
-static SHARDS: Shards<Tensor> = Shards {
+static SHARDS: Shards<Part> = Shards {
     end: ".safetensors",
     read: |task, source| {
         let header = header::read(task, source)?;
-        let tensor = |entry| Tensor { entry, file: Some(source.clone()), is_shard: true };
+        let tensor = |entry| Part::Stored(Tensor { entry, file: Some(source.clone()), is_shard: true });
         let tensors = header.tensors.into_iter().map(tensor).collect();
         Ok(Shard { tensors, metadata: header.metadata, problems: header.problems, report: None })
     },
     absent: |name, problem| {
         let entry = Entry { name, what: What::Nothing, problem: Some(problem) };
-        Tensor { entry, file: None, is_shard: true }
+        Part::Stored(Tensor { entry, file: None, is_shard: true })
     },
+    derived: quantised::derived,
 };
 
 /// A length that fits the file, then an object whose first key begins; or an index of such files.
@@ -87,12 +91,13 @@ fn open(opening: &Opening) -> Result<Node> {
     }
     let mut header = header::read(task, source)?;
     let tensors = std::mem::take(&mut header.tensors);
-    let leaf = |entry| Tensor { entry, file: Some(source.clone()), is_shard: false };
-    let leaves = tensors.into_iter().map(leaf);
+    let stored = |entry| Part::Stored(Tensor { entry, file: Some(source.clone()), is_shard: false });
+    let mut leaves: Vec<Part> = tensors.into_iter().map(stored).collect();
     let mut root = Node::new("", "file").separator("");
     root.attributes.extend(header.metadata.into_iter().map(|(name, value)| (name, value.into())));
     blame(&mut root, header.problems);
-    Ok(modules::tree(root, leaves.collect(), Vec::new()))
+    leaves.extend(quantised::derived(task, &leaves, &root.attributes)?);
+    Ok(modules::tree(root, leaves, Vec::new()))
 }
 
 /// The first problem becomes the node's, the others remarks.

@@ -34,9 +34,6 @@ const LINES: &[Line] = &[
     ("an NRRD image", &[(0, b"NRRD000")]),
     ("a LAS point cloud", &[(0, b"LASF")]),
     // models
-    ("a GGUF model", &[(0, b"GGUF")]),
-    ("a GGML model", &[(0, b"tjgg")]),
-    ("a GGML model", &[(0, b"lmgg")]),
     ("a TensorFlow Lite model", &[(4, b"TFL3")]),
     ("an MXNet parameter file", &[(0, b"\x12\x01\0\0\0\0\0\0")]),
     ("a PyTorch module for phones (FlatBuffers)", &[(4, b"PTMF")]),

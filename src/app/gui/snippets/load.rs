@@ -254,6 +254,16 @@ fn tensors(file: &File, node: &Node) -> Option<String> {
     if let Some(code) = torch(file) {
         return Some(code);
     }
+    if file.format == "gguf" {
+        let reader = format!("import gguf\nreader = gguf.GGUFReader({from})");
+        return Some(match node.label {
+            "tensor" => format!(
+                "{reader}\ntensor = next(t for t in reader.tensors if t.name == {})\nvalues = gguf.dequantize(tensor.data, tensor.tensor_type)",
+                quoted(key(file))
+            ),
+            _ => reader,
+        });
+    }
     let folder = match file.format {
         "safetensors_sharded" => Some(format!("Path({from})")),
         "safetensors" if is_shard(&file.name) => Some(format!("Path({from}).parent")),
@@ -262,7 +272,8 @@ fn tensors(file: &File, node: &Node) -> Option<String> {
     };
     let name = quoted(key(file));
     let of_module = format!("name.startswith({})", quoted(&format!("{}.", key(file))));
-    Some(match (folder, key(file).is_empty(), node.label == "module") {
+    // What is made of several tensors is in no file by itself.
+    Some(match (folder, key(file).is_empty() || node.derived, node.label == "module") {
         (None, true, _) => format!("from safetensors.torch import load_file\ntensors = load_file({from})"),
         (None, false, false) => format!(
             "from safetensors import safe_open\nwith safe_open({from}, framework=\"pt\") as f:\n    tensor = f.get_tensor({name})"

@@ -647,7 +647,7 @@ fn likely_width(dtype: &DType) -> f32 {
         DType::I8 | DType::U8 => 4.0,
         DType::I16 | DType::U16 => 6.0,
         DType::F16 | DType::BF16 | DType::Mini(_) => 9.0,
-        DType::I32 | DType::U32 | DType::F32 => 13.0,
+        DType::I32 | DType::U32 | DType::F32 | DType::Blocks(_) => 13.0,
         DType::F64 | DType::I64 | DType::U64 => 20.0,
         DType::C32 => 18.0,
         DType::C64 => 24.0,

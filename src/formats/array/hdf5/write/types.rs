@@ -42,7 +42,7 @@ pub(super) fn of(dtype: &DType) -> Result<Option<Type>> {
         DType::U64 => Type::integer(8, false)?,
         DType::F16 => ieee(2, 5)?,
         DType::BF16 => ieee(2, 8)?,
-        DType::F32 => ieee(4, 8)?,
+        DType::F32 | DType::Blocks(_) => ieee(4, 8)?,
         DType::F64 => ieee(8, 11)?,
         DType::Mini(kind) => match small(*kind) {
             Some(layout) => Type::float(1, &layout)?,

@@ -150,7 +150,7 @@ fn named(dtype: &DType) -> Result<(Json, Json)> {
         DType::Variable(kind) if kind.arrow == DataType::Binary => {
             (json!("variable_length_bytes"), json!(""))
         }
-        DType::Long(_) | DType::Variable(_) => return Err(unsupported(dtype)),
+        DType::Long(_) | DType::Blocks(_) | DType::Variable(_) => return Err(unsupported(dtype)),
     })
 }
 
