@@ -8,6 +8,8 @@
 //! | [`pickle`](mod@pickle) | Python pickles: what is in them and what they would run, without Python |
 //! | [`protobuf`](mod@protobuf) | Protocol Buffers' wire format: fields with their places, unknown messages too |
 //! | [`records`](mod@records) | records in frames: an index of them of bounded size; TFRecord |
+//! | [`trees`](mod@trees) | decision trees that follow each other in a file, as one table |
+//! | [`ubjson`](mod@ubjson) | UBJSON: values with their places, stepped over without reading them |
 //! | [`modules`](mod@modules) | tensors with dotted names as a tree of modules |
 //! | [`shards`](mod@shards) | models that are cut into files with an index |
 //! | [`multifile`] | tables whose rows lie in many files: with the same schema, or with one in metadata |
@@ -28,3 +30,5 @@ pub mod pickle;
 pub mod protobuf;
 pub mod records;
 pub mod shards;
+pub mod trees;
+pub mod ubjson;

@@ -51,8 +51,11 @@ pub mod array {
 pub mod model {
     pub mod ggml;
     pub mod gguf;
+    pub mod lightgbm;
+    pub mod mxnet_params;
     pub mod pytorch;
     pub mod safetensors;
+    pub mod xgboost;
 }
 
 /// Python's objects.
@@ -114,6 +117,9 @@ pub static FORMATS: &[&Format] = &[
     &model::pytorch::FORMAT,
     &model::gguf::FORMAT,
     &model::ggml::FORMAT,
+    &model::mxnet_params::FORMAT,
+    &model::xgboost::FORMAT,
+    &model::lightgbm::FORMAT,
     &table::pcd::FORMAT,
     &python::shelve::FORMAT,
     &table::sqlite::FORMAT,

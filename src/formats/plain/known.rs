@@ -13,7 +13,7 @@ use crate::engines::records::tfrecord;
 
 /// The descriptor.
 pub static FORMAT: Format = Format {
-    extensions: &["onnx", "pb", "mlmodel", "msgpack", "mp3", "ubj", "rmeta"],
+    extensions: &["onnx", "pb", "mlmodel", "msgpack", "mp3", "rmeta"],
     sniff: Some(sniff),
     ..Format::new("known", "Recognised, not read", open)
 };
@@ -35,7 +35,6 @@ const LINES: &[Line] = &[
     ("a LAS point cloud", &[(0, b"LASF")]),
     // models
     ("a TensorFlow Lite model", &[(4, b"TFL3")]),
-    ("an MXNet parameter file", &[(0, b"\x12\x01\0\0\0\0\0\0")]),
     ("a PyTorch module for phones (FlatBuffers)", &[(4, b"PTMF")]),
     // tables and databases
     ("a DuckDB database", &[(8, b"DUCK")]),
@@ -164,7 +163,6 @@ fn by_name(head: &Head) -> Option<&'static str> {
         (&["mlmodel"], "a Core ML model", protobuf),
         (&["msgpack"], "a MessagePack file", first >= 0x80),
         (&["mp3"], "an MP3 recording", first == 0xff),
-        (&["ubj"], "an XGBoost model (UBJSON)", first == b'{'),
     ]
     .into_iter()
     .find_map(|(extensions, what, fits)| (fits && head.has_extension(extensions)).then_some(what))
