@@ -55,6 +55,7 @@ pub mod model {
     pub mod mxnet_params;
     pub mod pytorch;
     pub mod safetensors;
+    pub mod training_run;
     pub mod xgboost;
 }
 
@@ -63,6 +64,11 @@ pub mod python {
     pub mod joblib;
     pub mod pickle;
     pub mod shelve;
+}
+
+/// Formats of records.
+pub mod record {
+    pub mod tensorboard;
 }
 
 /// Formats of pictures and sound.
@@ -84,6 +90,7 @@ pub mod plain {
 /// Every format, in the order in which they are asked.
 pub static FORMATS: &[&Format] = &[
     // folders that are one thing
+    &model::training_run::FORMAT,
     &model::safetensors::SHARDED,
     &model::pytorch::DISTRIBUTED,
     &model::pytorch::SHARDED,
@@ -120,6 +127,7 @@ pub static FORMATS: &[&Format] = &[
     &model::mxnet_params::FORMAT,
     &model::xgboost::FORMAT,
     &model::lightgbm::FORMAT,
+    &record::tensorboard::FORMAT,
     &table::pcd::FORMAT,
     &python::shelve::FORMAT,
     &table::sqlite::FORMAT,

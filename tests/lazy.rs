@@ -19,6 +19,7 @@ const AT_MOST: u64 = 1 << 20;
 /// Formats that have no file of a gigabyte.
 const NOT_HERE: &[(&str, &str)] = &[
     ("safetensors_sharded", "a folder"),
+    ("training_run", "a folder"),
     ("delta", "a folder"),
     ("iceberg", "a folder"),
     ("dataset", "a folder"),
@@ -371,6 +372,7 @@ fn documents() -> Vec<Document> {
         zeros("nifti", "large.nii", nifti()),
         zeros("mgh", "large.mgh", mgh()),
         zeros("fits", "large.fits", fits()),
+        repeated("tensorboard", "tensorboard/events.out.tfevents.1700000400.many"),
         zeros("safetensors", "large.safetensors", safetensors()),
         zeros("gguf", "large.gguf", gguf()),
         zeros("ggml", "large.ggml", ggml()),

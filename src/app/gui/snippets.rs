@@ -99,6 +99,8 @@ mod tests {
             ("m.safetensors", "safetensors", "a", "module", "startswith(\"a.\")"),
             ("model", "safetensors_sharded", "a.b", "tensor", "Path(\"model\").glob("),
             ("m-00001-of-00002.safetensors", "safetensors", "a.b", "tensor", ".parent.glob("),
+            ("x.tfevents", "tensorboard", "/scalars/loss", "tag", "EventAccumulator(\"x.tfevents\","),
+            ("run", "training_run", "", "training run", "EventAccumulator(\"run\","),
             ("f.npz", "npz", "x", "array", "np.load(\"f.npz\")[\"x\"]"),
             ("f.h5", "hdf5", "/a/b", "dataset", "h5py.File(\"f.h5\", \"r\")[\"/a/b\"]"),
             ("f.nc", "netcdf4", "/g/t", "variable", "netCDF4.Dataset(\"f.nc\")[\"g/t\"]"),

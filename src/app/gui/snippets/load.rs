@@ -339,6 +339,9 @@ fn plain(file: &File, node: &Node) -> Option<String> {
         }
         "zip" => format!("import zipfile\nnames = zipfile.ZipFile({from}).namelist()"),
         "tar" => format!("import tarfile\nnames = tarfile.open({from}).getnames()"),
+        "tensorboard" | "training_run" => format!(
+            "from tensorboard.backend.event_processing.event_accumulator import EventAccumulator\nevents = EventAccumulator({from}, size_guidance={{\"scalars\": 0, \"tensors\": 0}}).Reload()\ntags = events.Tags()"
+        ),
         "folder" => format!("from pathlib import Path\nfiles = sorted(Path({from}).rglob(\"*\"))"),
         _ => return None,
     })

@@ -18,7 +18,7 @@ pub(super) fn csr(shape: &[u64], values: Shared, columns: Shared, starts: Shared
     let [rows, width] = shape[..] else {
         return Err(Error::malformed(format!("csr array: its shape is {shape:?}")));
     };
-    grouped::by_rows([rows, width], values, columns, starts)
+    grouped::compressed([rows, width], true, [values, columns, starts])
 }
 
 /// An array of which some slices along the first dimension are stored.
