@@ -51,6 +51,7 @@ pub mod array {
 pub mod model {
     pub mod ggml;
     pub mod gguf;
+    pub mod huggingface;
     pub mod lightgbm;
     pub mod mxnet_params;
     pub mod pytorch;
@@ -91,6 +92,7 @@ pub mod plain {
 pub static FORMATS: &[&Format] = &[
     // folders that are one thing
     &model::training_run::FORMAT,
+    &model::huggingface::FORMAT,
     &model::safetensors::SHARDED,
     &model::pytorch::DISTRIBUTED,
     &model::pytorch::SHARDED,

@@ -266,6 +266,7 @@ fn tensors(file: &File, node: &Node) -> Option<String> {
     }
     let folder = match file.format {
         "safetensors_sharded" => Some(format!("Path({from})")),
+        "huggingface" if matches!(node.label, "tensor" | "module") => Some(format!("Path({from})")),
         "safetensors" if is_shard(&file.name) => Some(format!("Path({from}).parent")),
         "safetensors" => None,
         _ => return None,
@@ -342,6 +343,12 @@ fn plain(file: &File, node: &Node) -> Option<String> {
         "tensorboard" | "training_run" => format!(
             "from tensorboard.backend.event_processing.event_accumulator import EventAccumulator\nevents = EventAccumulator({from}, size_guidance={{\"scalars\": 0, \"tensors\": 0}}).Reload()\ntags = events.Tags()"
         ),
+        "huggingface" if key(file).starts_with("merged") => format!(
+            "from peft import AutoPeftModelForCausalLM\nmodel = AutoPeftModelForCausalLM.from_pretrained({from}).merge_and_unload()"
+        ),
+        "huggingface" => {
+            format!("from transformers import AutoModel\nmodel = AutoModel.from_pretrained({from})")
+        }
         "folder" => format!("from pathlib import Path\nfiles = sorted(Path({from}).rglob(\"*\"))"),
         _ => return None,
     })
