@@ -82,12 +82,8 @@ pub static DISTRIBUTED: Format = Format {
 };
 
 /// How shards are called, and what they hold.
-static SHARDS: Shards<values::Entry> = Shards {
-    end: ".bin",
-    read: shard,
-    absent: values::Entry::absent,
-    derived: |_, _, _| Ok(Vec::new()),
-};
+static SHARDS: Shards<values::Entry> =
+    Shards { end: ".bin", read: shard, absent: values::Entry::absent, derived: |_, _, _| Ok(Vec::new()) };
 
 /// A member that all of PyTorch's archives have, below their folder.
 const SIGNS: [&str; 8] = [
