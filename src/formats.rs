@@ -49,9 +49,11 @@ pub mod array {
 
 /// Formats of models.
 pub mod model {
+    pub mod catboost;
     pub mod ggml;
     pub mod gguf;
     pub mod huggingface;
+    pub mod keras;
     pub mod lightgbm;
     pub mod mxnet_params;
     pub mod pytorch;
@@ -127,6 +129,8 @@ pub static FORMATS: &[&Format] = &[
     &model::gguf::FORMAT,
     &model::ggml::FORMAT,
     &model::mxnet_params::FORMAT,
+    &model::keras::FORMAT,
+    &model::catboost::FORMAT,
     &model::xgboost::FORMAT,
     &model::lightgbm::FORMAT,
     &record::tensorboard::FORMAT,

@@ -96,7 +96,7 @@ fn documents(folder: &Path, out: &mut Vec<PathBuf>) {
 }
 
 /// Fixtures that another format opens than the one in whose folder they lie.
-const OTHERS: [(&str, &str); 14] = [
+const OTHERS: [(&str, &str); 16] = [
     ("parquet/hive", "dataset"),
     ("parquet/hive_escaped", "dataset"),
     ("parquet/parts", "dataset"),
@@ -113,6 +113,9 @@ const OTHERS: [(&str, &str); 14] = [
     ("fits/compressed_steps.raw", "gzip"),
     ("sqlite/logged.sqlite-wal", "bytes"),
     ("jpeg/mosaics.raw", "zlib"),
+    // Models of Keras in HDF5.
+    ("keras/functional.h5", "hdf5"),
+    ("keras/functional.weights.h5", "hdf5"),
 ];
 
 /// Fixtures in which a part is not to be read, on purpose: what is said of it is in the golden files.

@@ -8,6 +8,8 @@
 
 mod late;
 #[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
 mod tests;
 
 pub use late::LateTable;
@@ -46,6 +48,9 @@ pub struct Tree {
 
 /// How the trees of a format are found and read.
 pub trait Trees: Send + Sync + 'static {
+    /// Whether places are bytes of the file, which errors name; not so where a model only numbers its trees.
+    const PLACED: bool = true;
+
     /// The columns.
     fn schema(&self) -> &SchemaRef;
 
@@ -152,7 +157,7 @@ impl<T: Trees> Forest<T> {
                         index.problem.get_or_insert(Error::malformed(what).at(next));
                     }
                 }
-                Err(error) => index.fail(error.at(next)),
+                Err(error) => index.fail(placed::<T>(error, next)),
             }
         }
     }
@@ -185,12 +190,12 @@ impl<T: Trees> Forest<T> {
         if let Some(known) = self.parsed.get(&tree.number) {
             return Ok(known);
         }
-        let of = |error: Error| error.of(&format!("tree {}", tree.number)).at(tree.span.start);
+        let of = |error: Error| placed::<T>(error.of(&format!("tree {}", tree.number)), tree.span.start);
         let columns = self.trees.read(task, &self.source, tree).map_err(of)?;
         if let Some(wrong) = columns.iter().find(|column| column.len() as u64 != tree.rows) {
             let what =
                 format!("tree {}: {} nodes are there, {} are promised", tree.number, wrong.len(), tree.rows);
-            return Err(Error::malformed(what).at(tree.span.start));
+            return Err(placed::<T>(Error::malformed(what), tree.span.start));
         }
         let columns = Arc::new(columns);
         let bytes = columns.iter().map(|column| column.get_array_memory_size()).sum();
@@ -209,11 +214,17 @@ impl<T: Trees> Forest<T> {
             task.check()?;
             task.reached(span.end);
             let tree = Tree { number, first, span: span.clone(), rows };
-            each(&self.trees, &tree).map_err(|error| error.of(&format!("tree {number}")).at(span.start))?;
+            each(&self.trees, &tree)
+                .map_err(|error| placed::<T>(error.of(&format!("tree {number}")), span.start))?;
             (number, first, at) = (number + 1, first.saturating_add(rows), span.end);
         }
         Ok(())
     }
+}
+
+/// An error with its byte, where places are such.
+fn placed<T: Trees>(error: Error, at: u64) -> Error {
+    if T::PLACED { error.at(at) } else { error }
 }
 
 impl Index {

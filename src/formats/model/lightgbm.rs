@@ -16,7 +16,7 @@ use crate::bytes::task::Task;
 use crate::data::content::table::MemoryTable;
 use crate::data::content::{Content, Kind, Table};
 use crate::data::format::{Format, Opening};
-use crate::data::node::Node;
+use crate::data::node::{Findings, Node};
 use crate::data::sniff::{Head, Match};
 use crate::engines::trees::{Forest, LateTable};
 use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
@@ -106,6 +106,10 @@ fn open(opening: &Opening) -> Result<Node> {
         }
     }
     tail(task, source, forest.end(), header.trees, &mut root)?;
+    if forest.problem().is_some() {
+        // It says more: what breaks the trees.
+        root.problem = None;
+    }
     root.findings = Some(forest.clone());
     let table = |name: &str, table| Node::new(name, "table").content(Content::Table(table));
     let mut children = vec![table("trees", forest), table("feature importance", importance)];

@@ -29,7 +29,7 @@ use crate::data::sniff::{Head, Match};
 
 /// The descriptor.
 pub static FORMAT: Format = Format {
-    extensions: &["ubj", "xgb"],
+    extensions: &["ubj", "xgb", "json"],
     sniff: Some(sniff),
     reads: &[Kind::Table, Kind::Array],
     ..Format::new("xgboost", "XGBoost model", open)
@@ -52,11 +52,10 @@ fn syntax(head: &Head) -> Option<Syntax> {
     }
     let json = head.json().filter(|json| json.names.iter().any(|name| name == "learner"))?;
     let has = |part: &[u8], name: &str| memchr::memmem::find(part, name.as_bytes()).is_some();
-    // The version comes last; of a stream its end is not seen.
+    // The version comes last; of a stream the end is not seen, and a file that is cut off has lost it.
+    let is_lost = || head.last.is_empty() || !head.last.trim_ascii_end().ends_with(b"}");
     let version = json.names.iter().any(|name| name == "version")
-        || has(&head.last, "\"version\"")
-        || head.last.is_empty() && !json.is_whole
-        || !json.is_whole && !has(&head.last, "}");
+        || !json.is_whole && (has(&head.last, "\"version\"") || is_lost());
     let parts = ["\"gradient_booster\"", "\"learner_model_param\"", "\"feature_names\"", "\"attributes\""];
     (version && parts.iter().any(|part| has(&head.first, part))).then_some(Syntax::Json)
 }

@@ -328,6 +328,11 @@ fn plain(file: &File, node: &Node) -> Option<String> {
             let page = page.map_or(String::new(), |page| format!("\nimage.seek({page})"));
             format!("from PIL import Image\nimage = Image.open({from}){page}")
         }
+        "xgboost" => format!("import xgboost as xgb\nbooster = xgb.Booster(model_file={from})"),
+        "lightgbm" => format!("import lightgbm as lgb\nbooster = lgb.Booster(model_file={from})"),
+        "catboost" => format!("from catboost import CatBoost\nmodel = CatBoost().load_model({from})"),
+        "keras" => format!("import keras\nmodel = keras.saving.load_model({from})"),
+        "mxnet_params" => format!("import mxnet as mx\narrays = mx.nd.load({from})"),
         "hdr" | "exr" => format!("import imageio.v3 as iio\nimage = iio.imread({from})"),
         "text" => {
             let mark = said(node, "byte order mark").is_some();

@@ -55,7 +55,12 @@ struct Reader<'a> {
 /// # Errors
 /// `Malformed` where there is no learner.
 pub(super) fn open(task: &Task, source: &Source, syntax: Syntax) -> Result<Model> {
-    let is_large = source.known_len().is_none_or(|len| len > WHOLE);
+    open_within(task, source, syntax, WHOLE)
+}
+
+/// The same, where a file of more than `most` bytes is not gone through.
+pub(super) fn open_within(task: &Task, source: &Source, syntax: Syntax, most: u64) -> Result<Model> {
+    let is_large = source.known_len().is_none_or(|len| len > most);
     let mut reader = Reader { window: Window::new(task, source), syntax, is_large, found: Found::default() };
     let mut problem = None;
     match reader.object(0, Level::Root).unless_cancelled()? {

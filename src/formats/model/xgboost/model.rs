@@ -255,7 +255,7 @@ fn array(name: &str, dtype: DType, bytes: Vec<u8>, shape: Vec<u64>) -> Result<No
 /// How often a feature splits nodes, and what these splits gain and cover.
 #[derive(Clone, Copy, Default)]
 struct Score {
-    weight: f32,
+    count: u64,
     gain: f32,
     cover: f32,
 }
@@ -277,7 +277,7 @@ fn importance(forest: &Arc<Forest<XgbTrees>>) -> LateTable {
             for (node, _) in nodes.reachable()? {
                 if nodes.children(node)?.is_some() {
                     let score = scores.entry(nodes.feature(node)).or_default();
-                    score.weight += 1.0;
+                    score.count += 1;
                     score.gain += nodes.gain.get(node).copied().unwrap_or(0.0);
                     score.cover += nodes.cover.get(node).copied().unwrap_or(0.0);
                 }
@@ -290,10 +290,10 @@ fn importance(forest: &Arc<Forest<XgbTrees>>) -> LateTable {
         };
         let arrays: Vec<ArrayRef> = vec![
             Arc::new(StringArray::from_iter_values(names)),
-            Arc::new(Int64Array::from_iter_values(scores.values().map(|score| score.weight as i64))),
-            floats(|score| score.gain / score.weight),
+            Arc::new(Int64Array::from_iter_values(scores.values().map(|score| score.count as i64))),
+            floats(|score| score.gain / score.count as f32),
             floats(|score| score.gain),
-            floats(|score| score.cover / score.weight),
+            floats(|score| score.cover / score.count as f32),
             floats(|score| score.cover),
         ];
         Ok(RecordBatch::try_new(columns.clone(), arrays)?)
