@@ -115,8 +115,10 @@ fn children(task: &Task, source: &Source, mut root: Node, model: Model) -> Resul
     children.push(table("trees", forest));
     if model.has_weights() {
         let importance = Arc::new(importance::table(source, &model));
-        if rows <= EAGER {
-            importance.count(task).unless_cancelled()?.ok();
+        if rows <= EAGER
+            && let Err(error) = importance.count(task).unless_cancelled()?
+        {
+            root.problem.get_or_insert(error);
         }
         children.push(table("feature importance", importance));
     }

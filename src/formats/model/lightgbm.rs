@@ -95,7 +95,6 @@ fn open(opening: &Opening) -> Result<Node> {
     let importance = Arc::new(importance(&forest, names.clone()));
     if is_small {
         forest.count(task)?;
-        importance.count(task).unless_cancelled()?.ok();
     }
     let mut root = Node::new("", "LightGBM model");
     for (name, value) in &header.fields {
@@ -109,6 +108,8 @@ fn open(opening: &Opening) -> Result<Node> {
     if forest.problem().is_some() {
         // It says more: what breaks the trees.
         root.problem = None;
+    } else if is_small && let Err(error) = importance.count(task).unless_cancelled()? {
+        root.problem.get_or_insert(error);
     }
     root.findings = Some(forest.clone());
     let table = |name: &str, table| Node::new(name, "table").content(Content::Table(table));

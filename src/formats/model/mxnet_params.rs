@@ -89,7 +89,7 @@ fn open(opening: &Opening) -> Result<Node> {
 /// Reads where the arrays are, as far as they can be.
 fn arrays(cursor: &mut Cursor, entries: &mut Vec<Entry>) -> Result<()> {
     let count = cursor.word("the count of arrays")?;
-    limits::check(count, ARRAYS, "a list of arrays")?;
+    bounded(count, "arrays")?;
     for n in 0..count {
         if n % 1024 == 0 {
             cursor.task().check()?;
@@ -106,9 +106,17 @@ fn arrays(cursor: &mut Cursor, entries: &mut Vec<Entry>) -> Result<()> {
     Ok(())
 }
 
+/// Refuses a count that no list has.
+fn bounded(count: u64, what: &str) -> Result<()> {
+    if count > ARRAYS {
+        return Err(Error::limit(format!("a list of {count} {what}; up to {ARRAYS} are read")));
+    }
+    Ok(())
+}
+
 fn names(cursor: &mut Cursor, names: &mut Vec<String>) -> Result<()> {
     let count = cursor.word("the count of names")?;
-    limits::check(count, ARRAYS, "a list of names")?;
+    bounded(count, "names")?;
     for _ in 0..count {
         let len = cursor.word("a name")?;
         let bytes = cursor.take(limits::check(len, NAME, "a name")?, "a name")?;

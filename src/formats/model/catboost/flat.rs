@@ -11,6 +11,9 @@ use std::cell::RefCell;
 /// The longest text.
 const TEXT: u64 = limits::HEADER;
 
+/// The most tables or texts in a list: features, conditions.
+const LISTED: u64 = 1 << 22;
+
 /// A buffer in a file.
 pub(super) struct Flat<'a> {
     window: RefCell<Window<'a>>,
@@ -30,6 +33,15 @@ pub(super) struct Table<'a, 'b> {
 pub(super) struct Vector {
     pub(super) start: u64,
     pub(super) count: u64,
+}
+
+/// Refuses a list with more tables or texts than models have.
+fn bounded(vector: Vector) -> Result<()> {
+    if vector.count > LISTED {
+        let what = format!("FlatBuffer: a list of {}; up to {LISTED} are read", vector.count);
+        return Err(Error::limit(what).at(vector.start));
+    }
+    Ok(())
 }
 
 fn wrong(at: u64) -> Error {
@@ -141,7 +153,7 @@ impl<'a, 'b> Table<'a, 'b> {
     /// The tables of a vector.
     pub(super) fn tables(&self, field: u64) -> Result<Vec<Table<'a, 'b>>> {
         let vector = self.vector(field, 4)?;
-        limits::check(vector.count, limits::HEADER / 16, "a list of tables")?;
+        bounded(vector)?;
         let place = |n| vector.start + n * 4;
         let table = |n| Ok(Table { flat: self.flat, at: self.flat.follow(place(n))? });
         (0..vector.count).map(table).collect()
@@ -156,7 +168,7 @@ impl<'a, 'b> Table<'a, 'b> {
     /// The texts of a vector.
     pub(super) fn texts(&self, field: u64) -> Result<Vec<String>> {
         let vector = self.vector(field, 4)?;
-        limits::check(vector.count, limits::HEADER / 16, "a list of texts")?;
+        bounded(vector)?;
         (0..vector.count).map(|n| self.flat.text(self.flat.follow(vector.start + n * 4)?)).collect()
     }
 }

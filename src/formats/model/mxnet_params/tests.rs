@@ -95,7 +95,7 @@ fn what_is_damaged_ends_in_a_sentence() {
         ("cut_in_array", "the file ends inside of it", 1),
         ("cut_in_names", "the file ends inside of it", 6),
         ("cut_in_head", "the file ends inside of it", 0),
-        ("count_huge", "a list of arrays", 0),
+        ("count_huge", "a list of 18446744073709551615 arrays", 0),
         ("dimensions_many", "255 dimensions", 0),
         ("side_negative", "below zero", 0),
         ("shape_huge", "overflow", 0),

@@ -130,7 +130,11 @@ fn body(cursor: &mut Cursor, booster: &str, has_attributes: bool, model: &mut Mo
     }
     if has_attributes {
         let count = cursor.length("attributes")?;
-        limits::check(count, ATTRIBUTES, "the list of attributes")?;
+        if count > ATTRIBUTES {
+            return Err(
+                Error::limit(format!("{count} attributes; up to {ATTRIBUTES} are read")).at(cursor.at)
+            );
+        }
         let mut attributes = Map::new();
         for _ in 0..count {
             let name = cursor.text("attribute")?;

@@ -100,7 +100,7 @@ impl Model {
                 Err(error) => children.push(Node::new("weights", "array").problem(error)),
             }
         }
-        root.problem = self.problem;
+        root.problem = self.problem.or(root.problem);
         root.remarks.append(&mut self.remarks);
         Ok(root.listed(children))
     }
@@ -163,8 +163,9 @@ impl Model {
         let importance = Arc::new(importance(&forest));
         if self.source.known_len().is_some_and(|len| len <= WHOLE) {
             forest.count(task)?;
-            // What is wrong with a tree is said where its rows are read.
-            importance.count(task).unless_cancelled()?.ok();
+            if let Err(error) = importance.count(task).unless_cancelled()? {
+                root.problem = Some(error);
+            }
         }
         root.findings = Some(forest.clone());
         children.push(Node::new("trees", "table").content(Content::Table(forest)));
