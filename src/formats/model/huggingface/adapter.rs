@@ -4,10 +4,11 @@
 //! Of LoRA the rank, the scaling and the shapes of each module stand in a table; where a base model is found whose
 //! tensors they fit, its changed weights stand below `merged` under the names that they have there.
 
+use super::base::{self, Candidate};
 use super::lora::{self, Module};
 use super::merged::{Form, Merged};
 use super::weights::{self, Weights};
-use super::{ADAPTER, Folder, assembled, base, beside, configured};
+use super::{ADAPTER, Folder, assembled, beside, configured};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::content::table::MemoryTable;
@@ -17,8 +18,11 @@ use crate::engines::modules::{self, Leaf};
 use arrow::array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray};
 use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
+
+/// The most models that are named where none fits.
+const FAILED: usize = 3;
 
 /// Opens an adapter's folder.
 pub(super) fn open(task: &Task, folder: &Folder) -> Result<Node> {
@@ -100,16 +104,23 @@ impl Adapter {
     }
 
     /// The changed weights of the first base model that the modules fit.
-    fn merged(&self, task: &Task, bases: &[(PathBuf, Weights)]) -> Result<Node> {
+    fn merged(&self, task: &Task, bases: &[Candidate]) -> Result<Node> {
         let (modules, saved) = self.modules(task)?;
         let mut failed = Vec::new();
-        for (path, weights) in bases {
+        for base in bases {
             task.check()?;
-            match self.merged_with(task, path, weights, &modules, &saved) {
+            match self.merged_with(task, base, &modules, &saved) {
                 Err(error) if error.is_cancelled() => return Err(error),
                 Ok(node) => return Ok(node),
-                Err(error) => failed.push(format!("{}: {}", base::relative(&self.path, path), error.what())),
+                Err(error) => {
+                    failed.push(format!("{}: {}", base::relative(&self.path, &base.path), error.what()));
+                }
             }
+        }
+        let more = failed.len().saturating_sub(FAILED);
+        failed.truncate(FAILED);
+        if more > 0 {
+            failed.push(format!("and {more} more"));
         }
         Err(Error::unsupported(format!("no model near the adapter fits it: {}", failed.join("; "))))
     }
@@ -117,12 +128,11 @@ impl Adapter {
     fn merged_with(
         &self,
         task: &Task,
-        path: &Path,
-        weights: &Weights,
+        candidate: &Candidate,
         modules: &[Module],
         saved: &[lora::Saved],
     ) -> Result<Node> {
-        let root = weights.open(task, path)?;
+        let root = candidate.weights.open(task, &candidate.path)?;
         let base = Names::new(weights::arrays(task, &root)?);
         let transposed = self.config.get("fan_in_fan_out").and_then(Json::as_bool).unwrap_or(false);
         let (mut leaves, mut left_out) = (Vec::new(), Vec::new());
@@ -152,8 +162,20 @@ impl Adapter {
         // Two adapters of one module are none that can be told apart.
         leaves.sort_by(|a, b| a.name.cmp(&b.name));
         leaves.dedup_by(|a, b| a.name == b.name);
-        let mut node =
-            Node::new("merged", "merged weights").read_as("base", base::relative(&self.path, path));
+        let path = base::relative(&self.path, &candidate.path);
+        if !candidate.is_named {
+            let name = self.config.get("base_model_name_or_path").and_then(Json::as_str).unwrap_or_default();
+            let what = if name.is_empty() { "does not name its base" } else { "names another base" };
+            left_out.insert(
+                0,
+                format!("the adapter {what}: {path} lies near and fits, but may be another model"),
+            );
+        }
+        let biased = modules.iter().filter(|module| module.has_bias);
+        left_out.extend(
+            biased.map(|module| format!("{}: the bias of its second matrix is not merged", module.name)),
+        );
+        let mut node = Node::new("merged", "merged weights").read_as("base", path);
         node = node.read_as("formula", "W + scaling · B · A");
         node.remarks = left_out;
         Ok(modules::tree(node, leaves, Vec::new()).separator("/"))

@@ -44,40 +44,51 @@ pub(super) fn snapshot(task: &Task, folder: &Path) -> Result<Option<PathBuf>> {
     Ok(entries.iter().rfind(|entry| entry.is_folder).map(|entry| snapshots.join(&entry.name)))
 }
 
-/// The folders that may hold the base model, the likeliest first, each with its weights.
-pub(super) fn candidates(task: &Task, adapter: &Path, name: &str) -> Result<Vec<(PathBuf, Weights)>> {
+/// A folder that may hold the base model.
+pub(super) struct Candidate {
+    pub(super) path: PathBuf,
+    pub(super) weights: Weights,
+    /// Whether it has the name that the adapter says.
+    pub(super) is_named: bool,
+}
+
+/// The folders that may hold the base model, the likeliest first.
+pub(super) fn candidates(task: &Task, adapter: &Path, name: &str) -> Result<Vec<Candidate>> {
     let adapter = std::fs::canonicalize(adapter).unwrap_or_else(|_| adapter.to_owned());
     let parents: Vec<&Path> = adapter.ancestors().take(4).collect();
-    let mut places = vec![adapter.clone()];
     let last = name.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    let cached = format!("models--{}", name.replace('/', "--"));
+    let mut named = Vec::new();
     if !name.is_empty() {
         if Path::new(name).is_absolute() {
-            places.push(PathBuf::from(name));
+            named.push(PathBuf::from(name));
         }
-        let cached = format!("models--{}", name.replace('/', "--"));
         for parent in &parents {
-            places.extend([name, last, cached.as_str()].map(|name| parent.join(name)));
+            named.extend([name, last, cached.as_str()].map(|name| parent.join(name)));
+            named.extend(parent.file_name().is_some_and(|own| own == last).then(|| parent.to_path_buf()));
         }
     }
-    places.extend(["base", "base_model"].map(|name| adapter.join(name)));
+    let mut near = vec![adapter.clone(), adapter.join("base"), adapter.join("base_model")];
     if let Some(parent) = adapter.parent() {
-        places.push(parent.to_owned());
+        near.push(parent.to_owned());
         let beside = Source::open(task, parent).and_then(|source| source.entries(task));
         let beside = beside.unless_cancelled()?.unwrap_or_default();
         let folders = beside.into_iter().filter(|entry| entry.is_folder && !entry.name.starts_with('.'));
-        places.extend(folders.take(BESIDE).map(|entry| parent.join(entry.name)));
+        near.extend(folders.take(BESIDE).map(|entry| parent.join(entry.name)));
     }
-    let mut found: Vec<(PathBuf, Weights)> = Vec::new();
-    for place in places {
+    let mut found: Vec<Candidate> = Vec::new();
+    let places =
+        named.into_iter().map(|place| (place, true)).chain(near.into_iter().map(|place| (place, false)));
+    for (place, is_named) in places {
         let place = match snapshot(task, &place).unless_cancelled()? {
             Ok(Some(inner)) => inner,
             _ => place,
         };
-        let place = std::fs::canonicalize(&place).unwrap_or(place);
-        if found.iter().all(|(known, _)| *known != place)
-            && let Some(weights) = weights(task, &place)?
+        let path = std::fs::canonicalize(&place).unwrap_or(place);
+        if found.iter().all(|known| known.path != path)
+            && let Some(weights) = weights(task, &path)?
         {
-            found.push((place, weights));
+            found.push(Candidate { path, weights, is_named });
         }
     }
     Ok(found)

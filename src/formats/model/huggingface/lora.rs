@@ -22,6 +22,8 @@ pub(super) struct Module {
     /// The lengths of the merged rows, of DoRA.
     pub(super) magnitude: Option<Arc<dyn Array>>,
     pub(super) is_embedding: bool,
+    /// Whether the second matrix has a bias.
+    pub(super) has_bias: bool,
     pub(super) alpha: f64,
     pub(super) scaling: f64,
 }
@@ -115,6 +117,7 @@ pub(super) fn modules(
         b: Option<Arc<dyn Array>>,
         magnitude: Option<Arc<dyn Array>>,
         is_embedding: bool,
+        has_bias: bool,
     }
     let mut parts: HashMap<String, Parts> = HashMap::new();
     let mut saved = Vec::new();
@@ -125,6 +128,7 @@ pub(super) fn modules(
         };
         let entry = parts.entry(in_base(module)).or_default();
         entry.is_embedding |= is_embedding;
+        entry.has_bias |= name.ends_with(".bias");
         match part {
             Part::A => entry.a = Some(array),
             Part::B => entry.b = Some(array),
@@ -135,11 +139,10 @@ pub(super) fn modules(
     let scale = Scale::new(config);
     let mut modules = Vec::new();
     for (name, parts) in parts {
-        let (Some(a), Some(b)) = (parts.a, parts.b) else { continue };
+        let Parts { a: Some(a), b: Some(b), magnitude, is_embedding, has_bias } = parts else { continue };
         let rank = a.shape().first().copied().unwrap_or(0);
         let (alpha, scaling) = scale.of(&name, rank);
-        let (magnitude, is_embedding) = (parts.magnitude, parts.is_embedding);
-        modules.push(Module { name, a, b, magnitude, is_embedding, alpha, scaling });
+        modules.push(Module { name, a, b, magnitude, is_embedding, has_bias, alpha, scaling });
     }
     if modules.is_empty() {
         return Err(Error::unsupported("an adapter without matrices of LoRA"));

@@ -223,6 +223,26 @@ fn an_adapter_without_its_base() {
 }
 
 #[test]
+fn another_base_that_fits_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/huggingface");
+    for (from, to) in [("gpt2", "some_model"), ("gpt2_lora", "adapter")] {
+        std::fs::create_dir(folder.path().join(to)).unwrap();
+        for entry in std::fs::read_dir(fixtures.join(from)).unwrap().flatten() {
+            std::fs::copy(entry.path(), folder.path().join(to).join(entry.file_name())).unwrap();
+        }
+    }
+    let (_, root) = open_path(&folder.path().join("adapter"));
+    let merged = at(&root, "merged");
+    let wanted = "the adapter names another base: ../some_model lies near and fits, but may be another model";
+    assert_eq!(merged.remarks, [wanted]);
+    // The folder that has its name is taken, whatever else fits.
+    std::fs::rename(folder.path().join("some_model"), folder.path().join("gpt2")).unwrap();
+    let (_, root) = open_path(&folder.path().join("adapter"));
+    assert!(at(&root, "merged").remarks.is_empty());
+}
+
+#[test]
 fn a_folder_of_the_hubs_cache_is_its_snapshot() {
     let root = root("cached/models--example--gpt2");
     assert_eq!(array_of(&at(&root, "transformer.wte.weight")).shape(), [20, 6]);
