@@ -21,6 +21,10 @@ const NOT_HERE: &[(&str, &str)] = &[
     ("safetensors_sharded", "a folder"),
     ("huggingface", "a folder"),
     ("training_run", "a folder"),
+    (
+        "tensorboard",
+        "its tags are known when all records were gone through; its own test says what opening reads",
+    ),
     ("delta", "a folder"),
     ("iceberg", "a folder"),
     ("dataset", "a folder"),
@@ -373,7 +377,6 @@ fn documents() -> Vec<Document> {
         zeros("nifti", "large.nii", nifti()),
         zeros("mgh", "large.mgh", mgh()),
         zeros("fits", "large.fits", fits()),
-        repeated("tensorboard", "tensorboard/events.out.tfevents.1700000400.many"),
         zeros("safetensors", "large.safetensors", safetensors()),
         zeros("gguf", "large.gguf", gguf()),
         zeros("ggml", "large.ggml", ggml()),

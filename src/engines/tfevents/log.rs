@@ -310,6 +310,10 @@ impl Log {
                     return Ok(());
                 }
                 Step::Broken(error) => state.wrong(error, source, self.files.len()),
+                // A large record waits until somebody asks for what is behind it.
+                Step::Frame(frame) if most <= EAGER && frame.span.end - frame.span.start > most => {
+                    return Ok(());
+                }
                 Step::Frame(frame) => match walk.payload(&frame).unless_cancelled()? {
                     Ok(record) => {
                         if let Err(error) = state.take(record, frame.span.start, here) {

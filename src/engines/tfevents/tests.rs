@@ -219,6 +219,29 @@ fn many_values_are_found_from_any_row() {
 }
 
 #[test]
+fn opening_goes_through_the_beginning_only() {
+    let path =
+        format!("{}/fixtures/tensorboard/events.out.tfevents.1700000400.many", env!("CARGO_MANIFEST_DIR"));
+    let file = std::fs::read(path).unwrap();
+    let source = || Source::memory("x.tfevents", file.repeat(100));
+    let log = Log::open(&Task::new(), crate::formats::ALL, vec![source()]).unwrap();
+    assert!(!log.now().ended && log.now().bytes < 600 << 10, "{}", log.now().bytes);
+    log.finish(&Task::new()).unwrap();
+    assert!(log.now().ended && log.now().scalars.rows == 90_000);
+    // Rows of the beginning are there without the rest.
+    let root =
+        Arc::new(run(&Task::new(), crate::formats::ALL, Node::new("r", "run"), vec![source()]).unwrap());
+    let table = table(&at(&root, "/scalars/tag/1"));
+    assert_eq!(rows(table.as_ref(), 0..2).len(), 2);
+    assert!(table.rows().exact().is_none());
+    let cancelled = Task::new();
+    cancelled.cancel();
+    assert!(table.count(&cancelled).is_err_and(|error| error.is_cancelled()));
+    assert_eq!(table.count(&Task::new()).unwrap(), 30_000);
+    assert_eq!(rows(table.as_ref(), 29_999..40_000)[0][1], "299");
+}
+
+#[test]
 fn events_are_told_from_other_records() {
     let read = |name: &str| {
         std::fs::read(format!("{}/fixtures/tensorboard/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
