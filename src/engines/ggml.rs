@@ -37,6 +37,10 @@ const REMOVED: [(u32, &str); 8] = [
     (38, "IQ4_NL_8_8"),
 ];
 
+/// The least part of a tensor that is shown where the file is cut off, if it is larger than so many bytes.
+const SHARE: u64 = 64;
+const SMALL: u64 = 1 << 20;
+
 /// The type of this number in `ggml_type`.
 ///
 /// # Errors
@@ -126,6 +130,13 @@ impl Type {
         big: bool,
         details: &[(&str, String)],
     ) -> Result<(Arc<dyn Array>, Option<Error>)> {
+        let bytes = self.bytes(&shape)?;
+        let there = source.known_len().map_or(bytes, |len| len.saturating_sub(offset));
+        // Years of elements that are not there are no array; the beginning of a tensor is.
+        if bytes > SMALL && bytes / SHARE > there {
+            let what = format!("tensor: shape {shape:?} needs {bytes} bytes, of which {there} are there");
+            return Err(Error::malformed(what).at(offset));
+        }
         Ok(match self {
             Type::Plain(dtype) => {
                 let plain = Plain::cut(source.clone(), offset, dtype.clone(), shape)?;

@@ -60,7 +60,8 @@ struct Layout {
 
 const LLAMA: &[&str] = &["n_vocab", "n_embd", "n_mult", "n_head", "n_layer", "n_rot", "ftype"];
 
-/// The kinds of file without a version, the likeliest first.
+/// The kinds of file without a version. Those whose vocabulary has a count come first: without it, the count reads as one
+/// more parameter.
 const UNVERSIONED: [Layout; 5] = [
     Layout {
         variant: "ggml, whisper.cpp",
@@ -82,13 +83,6 @@ const UNVERSIONED: [Layout; 5] = [
         aligned: false,
     },
     Layout {
-        variant: "ggml, LLaMA",
-        parameters: LLAMA,
-        words: Words::Bare,
-        has_filters: false,
-        aligned: false,
-    },
-    Layout {
         variant: "ggml, GPT-2",
         parameters: &["n_vocab", "n_ctx", "n_embd", "n_head", "n_layer", "ftype"],
         words: Words::Counted,
@@ -99,6 +93,13 @@ const UNVERSIONED: [Layout; 5] = [
         variant: "ggml, GPT-J",
         parameters: &["n_vocab", "n_ctx", "n_embd", "n_head", "n_layer", "n_rot", "ftype"],
         words: Words::Counted,
+        has_filters: false,
+        aligned: false,
+    },
+    Layout {
+        variant: "ggml, LLaMA",
+        parameters: LLAMA,
+        words: Words::Bare,
         has_filters: false,
         aligned: false,
     },
@@ -261,7 +262,14 @@ impl Layout {
         while cursor.at() < len {
             task.check()?;
             match self.tensor(cursor, len, age).unless_cancelled()? {
-                Ok(entry) if names.insert(entry.name.clone()) => model.tensors.push(entry),
+                Ok(entry) if names.insert(entry.name.clone()) => {
+                    if entry.span.end > len {
+                        let what =
+                            format!("the file ends within the tensor {:?}; it may be cut off", entry.name);
+                        model.problem.get_or_insert(Error::malformed(what).at(len));
+                    }
+                    model.tensors.push(entry);
+                }
                 Ok(entry) => {
                     let what = format!("the tensor {:?} is there twice; the first one holds", entry.name);
                     model.problem.get_or_insert(Error::malformed(what).at(entry.span.start));

@@ -122,9 +122,23 @@ fn parts(
     raw: &mut Vec<Raw>,
 ) -> Result<()> {
     let (tensors, keys) = (cursor.length(width)?, cursor.length(width)?);
-    // A key, a type, a value; a name, dimensions, a type, an offset.
-    cursor.fit(keys, width + 5, "keys with values")?;
-    cursor.fit(tensors, width + 16, "tensors")?;
+    // A key, a type, a value; a name, dimensions, a type, an offset. What is there of too many is read.
+    let fit = cursor
+        .fit(keys, width + 5, "keys with values")
+        .and_then(|()| cursor.fit(tensors, width + 16, "tensors"));
+    let read = items(cursor, source, width, (keys, tensors), header, raw);
+    if read.as_ref().is_err_and(Error::is_cancelled) { read } else { fit.and(read) }
+}
+
+/// So many keys with values, and so many tensors.
+fn items(
+    cursor: &mut Cursor,
+    source: &Source,
+    width: u64,
+    (keys, tensors): (u64, u64),
+    header: &mut Header,
+    raw: &mut Vec<Raw>,
+) -> Result<()> {
     let mut names = HashSet::new();
     for _ in 0..keys {
         let at = cursor.at();

@@ -74,7 +74,7 @@ pub(super) fn describe(root: &mut Node, header: &Header) {
         let shown: node::Value = match value {
             Value::Number(number, dtype) => {
                 root.attribute_types.insert(name.clone(), dtype.clone());
-                node::Value::Json(number.clone())
+                number.clone().into()
             }
             Value::Text(text) => text.as_str().into(),
             Value::Numbers { short: Some(short), dtype, .. } => {

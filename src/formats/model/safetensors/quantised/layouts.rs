@@ -69,6 +69,10 @@ fn beside(parts: &Parts, name: &str, stored: &Stored, configuration: &Configurat
     let named = SCALES.iter().find_map(|ending| parts.with(name, ending));
     let scale = named.or_else(|| parts.with(name.strip_suffix("weight")?, "scale_weight"));
     let Some(scale) = scale else { return Ok(None) };
+    // Scales of blocks are of this size, unless the configuration says otherwise.
+    let usual = scale.name.ends_with("_inv").then_some((128, 128));
+    let configuration =
+        &Configuration { block: configuration.block.or(usual), is_gptq_v2: configuration.is_gptq_v2 };
     let factor = if *scale.dtype == DType::U8 { Factor::Power } else { Factor::Itself };
     let is_microscaled = matches!(scale.dtype, DType::U8 | DType::Mini(Mini::F8E8M0));
     match stored.dtype {
