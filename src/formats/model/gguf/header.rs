@@ -99,16 +99,20 @@ pub(super) fn read(task: &Task, source: &Source) -> Result<Header> {
         tensors: Vec::new(),
         problems: Vec::new(),
     };
-    let mut raw = Vec::new();
+    let (mut raw, mut broken) = (Vec::new(), false);
     match parts(&mut cursor, source, width, &mut header, &mut raw).unless_cancelled()? {
         Err(error) if header.values.is_empty() && raw.is_empty() => return Err(error),
-        Err(error) => header.problems.push(error),
+        Err(error) => {
+            broken = true;
+            // Before what came of reading on although the counts cannot be.
+            header.problems.insert(0, error);
+        }
         Ok(()) => {}
     }
     header.align();
     let data = header.alignment.and_then(|alignment| cursor.at().checked_next_multiple_of(alignment));
     // Where the header breaks off, nobody knows where the tensors begin.
-    let data = data.filter(|_| header.problems.is_empty());
+    let data = data.filter(|_| !broken);
     header.place(source, data, raw);
     Ok(header)
 }

@@ -186,6 +186,7 @@ fn a_broken_tensor_leaves_its_neighbours() {
         ("blocks_uneven", 1),
         ("beyond_file", 1),
         ("overlapping", 2),
+        ("key_twice", 0),
     ] {
         let found = tensors(&opened(&format!("malformed/{name}.gguf")));
         assert_eq!(found.iter().filter(|(_, values)| values.is_err()).count(), broken, "{name}: {found:?}");
