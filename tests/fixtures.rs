@@ -96,7 +96,7 @@ fn documents(folder: &Path, out: &mut Vec<PathBuf>) {
 }
 
 /// Fixtures that another format opens than the one in whose folder they lie.
-const OTHERS: [(&str, &str); 16] = [
+const OTHERS: [(&str, &str); 18] = [
     ("parquet/hive", "dataset"),
     ("parquet/hive_escaped", "dataset"),
     ("parquet/parts", "dataset"),
@@ -116,6 +116,9 @@ const OTHERS: [(&str, &str); 16] = [
     // Models of Keras in HDF5.
     ("keras/functional.h5", "hdf5"),
     ("keras/functional.weights.h5", "hdf5"),
+    ("joblib/side.pkl_01.npy", "npy"),
+    // Values, one after the other.
+    ("shelve/dumb.dat", "pickle"),
 ];
 
 /// Fixtures in which a part is not to be read, on purpose: what is said of it is in the golden files.

@@ -145,8 +145,8 @@ fn line(out: &mut String, node: &Node, level: usize) {
 fn summary(node: &Node) -> String {
     match &node.content {
         None => match &node.value {
-            Some(value) => format!("{} {}", node.label, value.replace('\n', "⏎")),
-            None => node.label.to_owned(),
+            Some(value) => format!("{} {}", node.word(), value.replace('\n', "⏎")),
+            None => node.word().to_owned(),
         },
         Some(Content::Table(table)) => format!("table {} × {}", table.rows(), table.schema().fields().len()),
         Some(Content::Array(array)) => {

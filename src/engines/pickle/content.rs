@@ -24,9 +24,17 @@ pub(super) fn of(pickle: &Arc<Pickle>, id: Id, name: &str) -> (Option<Result<Con
         return (None, Vec::new());
     }
     if let Some(found) = pickle.found(id) {
-        let beside =
-            pickle.mask(id).and_then(|(mask, _)| mask_of(pickle, &found, mask)).into_iter().collect();
-        return (Some(array(pickle, found, name).and_then(shown)), beside);
+        let Some((mask, _)) = pickle.mask(id) else {
+            return (Some(array(pickle, found, name).and_then(shown)), Vec::new());
+        };
+        // Elements under the mask are none of the array's, so it is shown by its parts.
+        let mask = mask_of(pickle, &found, mask);
+        let data = Node::new("data", "numpy.ndarray");
+        let data = match array(pickle, found, "data").and_then(shown) {
+            Ok(content) => data.content(content),
+            Err(error) => data.problem(error),
+        };
+        return (None, std::iter::once(data).chain(mask).collect());
     }
     if let Some(table) = pandas::of(pickle, id) {
         return (Some(table.map(Content::Table)), Vec::new());

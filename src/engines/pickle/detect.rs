@@ -9,6 +9,8 @@ use std::collections::HashSet;
 /// Opcodes without a fault that are sign enough where the end is not seen, and where the last byte is the end mark.
 const MANY: usize = 32;
 const SOME: usize = 8;
+/// Opcodes up to an end mark, where something follows it.
+const LONE: usize = 12;
 /// The same where they end at something that is no opcode.
 const BROKEN: usize = 64;
 
@@ -34,7 +36,7 @@ pub fn beginning(first: &[u8], len: Option<u64>, last: Option<u8>) -> Beginning 
     let sure = match how {
         // Short ones are letters and a full stop too, so nothing may follow but another one.
         How::Stopped if !marked => {
-            walk.opcodes >= 4 && walk.balanced() || whole && at == first.len() && walk.balanced()
+            walk.opcodes >= LONE && walk.balanced() || whole && at == first.len() && walk.balanced()
         }
         How::Stopped => true,
         How::Cut => {
@@ -171,22 +173,27 @@ impl Walk<'_> {
                 self.depth += 1;
                 self.named(module, name)
             }
-            Op::Digits(span) => {
-                let digits = self.text(span).strip_suffix(b"L").unwrap_or(self.text(span));
-                let digits = digits.strip_prefix(b"-").unwrap_or(digits);
-                let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
-                is_number.then(|| self.depth += 1)
-            }
-            Op::Quoted(span) => {
-                let text = self.text(span);
-                let quoted = matches!(text, [b'\'', .., b'\''] | [b'"', .., b'"']);
-                quoted.then(|| self.depth += 1)
-            }
+            Op::Digits(_) | Op::Quoted(_) | Op::Persistent(_) => self.argument(op),
             _ => {
                 self.depth += 1;
                 Some(())
             }
         }
+    }
+
+    /// Arguments that have to be what they say: digits, a text in quotes, a name in plain letters.
+    fn argument(&mut self, op: Op) -> Option<()> {
+        let good = match op {
+            Op::Digits(span) => {
+                let digits = self.text(span).strip_suffix(b"L").unwrap_or(self.text(span));
+                let digits = digits.strip_prefix(b"-").unwrap_or(digits);
+                !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
+            }
+            Op::Quoted(span) => matches!(self.text(span), [b'\'', .., b'\''] | [b'"', .., b'"']),
+            Op::Persistent(span) => self.text(span).iter().all(|b| (b' '..0x7f).contains(b)),
+            _ => false,
+        };
+        good.then(|| self.depth += 1)
     }
 
     /// Module and name have to be words.

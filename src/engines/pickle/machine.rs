@@ -325,6 +325,7 @@ impl Machine {
             if self.pickle.values.len() >= VALUES {
                 let error = Error::limit(format!("a pickle of more than {VALUES} values")).at(at as u64);
                 self.pickle.fault.get_or_insert(error);
+                self.pickle.facts.rest = self.unfinished();
                 return Ok(());
             }
             match opcodes.next() {

@@ -103,25 +103,19 @@ impl Report {
 
     /// The verdict for people: what it would run, and what that means.
     pub fn sentence(&self) -> String {
-        let list: Vec<String> = self.suspects.iter().take(8).map(|name| self.explained(name)).collect();
+        let list: Vec<&str> = self.suspects.iter().map(String::as_str).take(8).collect();
         let more = self.suspects.len().saturating_sub(list.len());
         let list = match more {
             0 => list.join(", "),
             more => format!("{} and {more} more", list.join(", ")),
         };
+        let first = self.suspects.iter().find_map(|name| Some((name, self.effects.get(name)?)));
+        let meaning = first.map_or_else(String::new, |(name, effect)| format!(" ({name} {effect})"));
         match self.verdict {
             Verdict::Safe => "nothing outside the allow-list of what makes plain data".to_owned(),
             Verdict::Unusual if list.is_empty() => "not all of it could be looked into".to_owned(),
             Verdict::Unusual => format!("loading it would run code of {list}"),
-            Verdict::Dangerous => format!("loading it would run {list}: dangerous"),
-        }
-    }
-
-    /// A name, and what it would do where that is more than to run code of a class.
-    fn explained(&self, name: &str) -> String {
-        match self.effects.get(name) {
-            Some(effect) if self.verdict == Verdict::Dangerous => format!("{name} ({effect})"),
-            _ => name.to_owned(),
+            Verdict::Dangerous => format!("loading it would run {list}: dangerous{meaning}"),
         }
     }
 
@@ -219,7 +213,10 @@ const PLAIN: &[(&str, &str)] = &[
         "ndarray dtype matrix recarray record bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 \
          float16 float32 float64 complex64 complex128 str_ bytes_ void datetime64 timedelta64",
     ),
-    ("numpy.ma.core", "_mareconstruct MaskedArray"),
+    ("numpy.ma.core numpy.ma", "_mareconstruct MaskedArray"),
+    ("numpy.matrixlib.defmatrix", "matrix"),
+    ("numpy.rec numpy.core.records", "recarray record"),
+    ("numpy.random", "__RandomState_ctor __randomstate_ctor"),
     ("numpy.dtypes", "StringDType"),
     ("numpy.random._pickle", "__randomstate_ctor __generator_ctor __bit_generator_ctor"),
     ("numpy.random._mt19937 numpy.random._pcg64", "MT19937 PCG64"),
@@ -267,6 +264,8 @@ const REBUILD: &[(&str, &str)] = &[
     ("joblib.numpy_pickle_compat", "NDArrayWrapper ZNDArrayWrapper"),
     ("sklearn.externals.joblib.numpy_pickle", "NDArrayWrapper ZNDArrayWrapper"),
     ("sklearn.externals.joblib.numpy_pickle_compat", "NDArrayWrapper ZNDArrayWrapper"),
+    ("pytz", "_p _UTC"),
+    ("zoneinfo", "ZoneInfo"),
     ("pyarrow.lib", "_restore_array type_for_alias py_buffer chunked_array timestamp"),
 ];
 
@@ -284,7 +283,10 @@ fn judge(module: &str, name: &str) -> (Verdict, &'static str) {
     if module == "copyreg" && name.starts_with("extension ") {
         return (Verdict::Unusual, effects::REGISTERED);
     }
-    let rebuilds = REBUILD.iter().any(|(m, names)| *m == module && is_in(names, name));
+    let sparse =
+        module.starts_with("scipy.sparse.") && (name.ends_with("_matrix") || name.ends_with("_array"));
+    let rebuilds = sparse && name.len() <= 10 && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')
+        || REBUILD.iter().any(|(m, names)| *m == module && is_in(names, name));
     // What the program that loads it defines itself is not in the pickle.
     let own = module == "__main__" && !name.contains('.') || super::torch::is_script(module);
     if own {

@@ -415,6 +415,12 @@ impl Found {
             Stored::Latin(piece) => {
                 let len = limits::bytes(shape, described.dtype.size())?;
                 let text = pickle.shared(*piece);
+                // A character has one byte at least.
+                if len > text.len() as u64 {
+                    let there = text.len();
+                    let what = format!("array: shape {shape:?} needs {len} bytes, at most {there} are there");
+                    return Err(Error::malformed(what));
+                }
                 let stream = Arc::new(Latin { text, len, starts: OnceLock::new() });
                 let source = Source::memory(name, Bytes::new()).stream(name, stream)?;
                 plain(source, 0, described, shape, *fortran)

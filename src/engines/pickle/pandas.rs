@@ -265,7 +265,7 @@ impl<'a> Reader<'a> {
             }
             "IntervalArray" => self.interval(field(&["_left"])?, field(&["_right"])?, field(&["_closed"])),
             "PeriodArray" => {
-                let ordinals = array_of(self.pickle, inner?)?.ok()?;
+                let ordinals = self.plain_values(inner?, row)?;
                 let unit = dtype.and_then(|dtype| self.frequency(dtype)).unwrap_or_default();
                 Some(Column::period(ordinals, &unit))
             }
@@ -296,9 +296,12 @@ impl<'a> Reader<'a> {
         Some(Column::Interval(Box::new([side(left)?, side(right)?]), closed.to_owned()))
     }
 
-    /// The class of the offset that periods are counted in.
+    /// The class of the offset that periods are counted in, or its word (`M`, `Q-DEC`).
     fn frequency(self, dtype: Id) -> Option<String> {
         let first = *self.pickle.tuple(self.object(dtype)?.arguments)?.first()?;
+        if let Some(word) = self.pickle.text(first) {
+            return Some(word.trim_start_matches("period[").trim_end_matches(']').to_owned());
+        }
         let class = self.pickle.type_name(first);
         Some(class.rsplit('.').next().unwrap_or(&class).to_owned())
     }

@@ -43,6 +43,7 @@ struct Met {
     /// So many values lie below it; `None` while it is being walked through: who meets it then lies in it.
     weight: Option<u32>,
     again: bool,
+    holds_itself: bool,
 }
 
 impl Shared {
@@ -51,13 +52,15 @@ impl Shared {
     /// # Errors
     /// `Cancelled`.
     pub(super) fn of(task: &Task, pickle: &Pickle) -> Result<Shared> {
-        let (Some(root), often) = (pickle.root(), often(task, pickle)?) else { return Ok(Shared::default()) };
+        let (Some(root), often) = (pickle.root().or_else(|| pickle.rest()), often(task, pickle)?) else {
+            return Ok(Shared::default());
+        };
         if !often.iter().any(|word| *word != 0) {
             return Ok(Shared::default());
         }
         let is_shared = |id: Id| id == root || is_set(&often, id);
         let mut met: HashMap<Id, Met> = HashMap::new();
-        met.insert(root, Met { home: (root, u64::MAX), weight: None, again: false });
+        met.insert(root, Met { home: (root, u64::MAX), weight: None, again: false, holds_itself: false });
         let mut way = vec![Open::new(pickle, root)];
         let mut steps = 0usize;
         while let Some(open) = way.last_mut() {
@@ -83,12 +86,15 @@ impl Shared {
             if let Some(known) = met.get_mut(&child) {
                 known.again = true;
                 let weight = known.weight.unwrap_or(u32::MAX);
-                known.weight = known.weight.map(|_| weight).or(Some(u32::MAX));
+                known.holds_itself |= known.weight.is_none();
                 open.weight = open.weight.saturating_add(weight.min(SMALL));
                 continue;
             }
             if is_shared(child) {
-                met.insert(child, Met { home: (open.id, at), weight: None, again: false });
+                met.insert(
+                    child,
+                    Met { home: (open.id, at), weight: None, again: false, holds_itself: false },
+                );
             }
             way.push(Open::new(pickle, child));
         }
@@ -103,7 +109,9 @@ impl Shared {
 
     /// Whether too much lies below a shared value for it to be shown again, or it holds itself.
     pub(super) fn is_large(&self, id: Id) -> bool {
-        self.met.get(&id).is_some_and(|met| met.weight.is_none_or(|weight| weight > SMALL))
+        self.met
+            .get(&id)
+            .is_some_and(|met| met.holds_itself || met.weight.is_none_or(|weight| weight > SMALL))
     }
 
     /// The name of a value where it is at home.

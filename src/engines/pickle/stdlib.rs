@@ -42,7 +42,7 @@ pub(super) fn view<'a>(pickle: &'a Pickle, id: Id, object: &'a Object) -> Option
         let _ = bytes;
         return Some(scalar("bytes", pickle.brief(id, SHOWN)));
     }
-    let (module, name) = pickle.global(object.class)?;
+    let (module, name) = pickle.global(pickle.rebuilt(object).unwrap_or(object.class))?;
     let arguments = pickle.tuple(object.arguments).unwrap_or_default();
     match module {
         "builtins" | "__builtin__" => builtin(pickle, id, object, name, arguments),
@@ -88,8 +88,7 @@ fn builtin<'a>(
             let label = match name {
                 "bytearray" => "bytearray",
                 "complex" => "complex",
-                "range" => "range",
-                "xrange" => "xrange",
+                "range" | "xrange" => "range",
                 "slice" => "slice",
                 _ => return None,
             };
@@ -224,7 +223,7 @@ fn scalar_class(text: &str) -> String {
 
 /// Dates, times, decimals, fractions, paths and identifiers as Python writes them.
 pub(super) fn text(pickle: &Pickle, object: &Object) -> Option<String> {
-    let (module, name) = pickle.global(object.class)?;
+    let (module, name) = pickle.global(pickle.rebuilt(object).unwrap_or(object.class))?;
     let arguments = pickle.tuple(object.arguments).unwrap_or_default();
     let number = |at: usize| match arguments.get(at).map(|id| pickle.value(*id)) {
         Some(Value::Int(number)) => Some(*number),

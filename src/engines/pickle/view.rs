@@ -68,7 +68,7 @@ impl Run<'_> {
             Run::Pairs(pairs) => pickle.pair(*pairs.get(n as usize)?).map(|(key, _)| key),
             Run::Named(name, _) => return Some(((*name).to_owned(), id)),
         };
-        Some((key.map_or_else(|| n.to_string(), |key| pickle.brief(key, SHOWN)), id))
+        Some((key.map_or_else(|| n.to_string(), |key| pickle.key(key)), id))
     }
 }
 
@@ -80,6 +80,21 @@ impl Pickle {
                 Some(items)
             }
             _ => None,
+        }
+    }
+
+    /// A key as a name. Texts of Python 2 that are no ASCII are UTF-8 or, as Python 3 may read them, Latin-1.
+    fn key(&self, id: Id) -> String {
+        match self.value(id) {
+            Value::Bytes(piece) if self.facts.old_texts.contains(&id) => {
+                let bytes = self.bytes(*piece);
+                let first = bytes.get(..SHOWN).unwrap_or(bytes);
+                match std::str::from_utf8(bytes) {
+                    Ok(text) => text.chars().take(SHOWN).collect(),
+                    Err(_) => first.iter().map(|b| char::from(*b)).collect(),
+                }
+            }
+            _ => self.brief(id, SHOWN),
         }
     }
 
@@ -145,7 +160,7 @@ impl Pickle {
             return view;
         }
         if let Some(found) = self.found(id) {
-            return self.array_view(object, &found);
+            return self.array_view(id, object, &found);
         }
         let mut view = View {
             label: self.type_name(id).into(),
@@ -187,9 +202,12 @@ impl Pickle {
     }
 
     /// What an array is: its elements below it where they are objects.
-    fn array_view<'a>(&'a self, object: &'a Object, found: &Found) -> View<'a> {
+    fn array_view<'a>(&'a self, id: Id, object: &'a Object, found: &Found) -> View<'a> {
         let label = self.type_of(object).into();
         let mut view = View { label, value: None, length: None, runs: Vec::new(), notes: Vec::new() };
+        if let Some((_, Some(fill))) = self.mask(id) {
+            view.runs.push(Run::Named("fill_value", fill));
+        }
         if let Stored::Objects(list) = found.stored
             && let Value::List(items) = self.value(list)
         {

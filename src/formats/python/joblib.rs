@@ -16,7 +16,7 @@ use crate::data::content::{Content, Kind};
 use crate::data::dtype::DType;
 use crate::data::format::{Format, Opening, Options};
 use crate::data::node::Node;
-use crate::data::sniff::{Head, Magic, Match};
+use crate::data::sniff::{self, Head, Magic, Match};
 use crate::engines::pickle::{self, Id, Pickle, Resolved, Resolver, Side, Values};
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub static FORMAT: Format = Format {
     extensions: &["joblib"],
     mime: &["application/x-joblib"],
     sniff: Some(sniff),
-    reads: &[Kind::Group, Kind::Array, Kind::Table],
+    reads: &[Kind::Group, Kind::Array, Kind::Table, Kind::Bytes],
     ..Format::new("joblib", "joblib", open)
 };
 
@@ -71,7 +71,13 @@ fn open(opening: &Opening) -> Result<Node> {
     let (said, inner) = inflated(source, &opening.head.first)?;
     let inner = source.decompressed(source.name(), Arc::new(inner))?;
     let there = inner.len(task)?;
-    let mut node = pickle::open(task, &inner, &knows)?;
+    let first = inner.read_up_to(task, 0, sniff::FIRST)?;
+    let beginning = pickle::beginning(&first, Some(there), None);
+    let mut node = match beginning.sure || beginning.likely {
+        true => pickle::open(task, &inner, &knows)?,
+        // The elements of an array whose type and shape stand in the pickle beside it.
+        false => Node::new(source.name(), "elements").content(Content::Bytes(inner)),
+    };
     node.reader.insert(0, ("compression".to_owned(), "zlib (joblib ZF)".into()));
     node.span = None;
     if there != said && node.problem.is_none() {

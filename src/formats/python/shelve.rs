@@ -97,7 +97,7 @@ fn open(opening: &Opening) -> Result<Node> {
     } else if sqlite::is(opening.head) {
         sqlite::read(task, source)?
     } else {
-        dumb::read(task, source, opening.head)?
+        dumb::read(task, source)?
     };
     node(task, source.name(), database)
 }

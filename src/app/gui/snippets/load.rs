@@ -2,6 +2,7 @@
 
 use gander::data::content::{Content, Kind};
 use gander::data::node::Node;
+use gander::data::security::Verdict;
 use gander::data::sniff::has_extension;
 
 use super::place::File;
@@ -13,6 +14,7 @@ pub(super) fn load(file: &File, root: &Node, node: &Node) -> String {
         .or_else(|| lake(file, root, node))
         .or_else(|| array(file, node))
         .or_else(|| tensors(file, node))
+        .or_else(|| objects(file, root))
         .or_else(|| plain(file, node));
     loaded.unwrap_or_else(|| format!("data = open({}, \"rb\").read()", file.python))
 }
@@ -249,6 +251,27 @@ fn matlab(path: &str) -> String {
 }
 
 /// Tensors of a model, in one file or in several beside each other.
+/// Python's objects. Loading them runs what is in them, so of those that would do harm only the opcodes are listed.
+fn objects(file: &File, root: &Node) -> Option<String> {
+    let from = &file.python;
+    let harmful = root.security.as_ref().is_some_and(|report| report.verdict == Verdict::Dangerous);
+    let runs = "# Loading runs code that the file names.";
+    Some(match file.format {
+        "pickle" | "joblib" if harmful => {
+            format!("import pickletools\nwith open({from}, \"rb\") as f:\n    pickletools.dis(f)")
+        }
+        "pickle" => {
+            format!("import pickle\n{runs}\nwith open({from}, \"rb\") as f:\n    value = pickle.load(f)")
+        }
+        "joblib" => format!("import joblib\n{runs}\nvalue = joblib.load({from})"),
+        "shelve" => format!("import shelve\n{runs}\nshelf = shelve.open({from}, \"r\")"),
+        "pickleshare" => {
+            format!("from pickleshare import PickleShareDB\n{runs}\nstore = PickleShareDB({from})")
+        }
+        _ => return None,
+    })
+}
+
 fn tensors(file: &File, node: &Node) -> Option<String> {
     let from = &file.python;
     if let Some(code) = torch(file) {

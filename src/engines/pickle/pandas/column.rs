@@ -31,7 +31,7 @@ pub(super) enum Column {
     /// Times in a zone.
     Zoned(Box<Column>, String),
     /// Counts of periods since 1970.
-    Period(Arc<dyn Array>, Period),
+    Period(Box<Column>, Period),
     /// Two ends, and which of them belong to it.
     Interval(Box<[Column; 2]>, String),
 }
@@ -59,18 +59,18 @@ impl Column {
         Column::Coded { codes: Box::new(codes), values: Box::new(values) }
     }
 
-    pub(super) fn period(ordinals: Arc<dyn Array>, class: &str) -> Column {
-        let unit = match class {
-            "YearEnd" | "YearBegin" | "BYearEnd" => Period::Year,
-            "QuarterEnd" | "QuarterBegin" | "BQuarterEnd" => Period::Quarter,
-            "MonthEnd" | "MonthBegin" => Period::Month,
-            "Day" => Period::Day,
-            "Hour" => Period::Seconds(3600),
-            "Minute" => Period::Seconds(60),
-            "Second" => Period::Seconds(1),
+    pub(super) fn period(ordinals: Column, class: &str) -> Column {
+        let unit = match class.split('-').next().unwrap_or(class) {
+            "YearEnd" | "YearBegin" | "BYearEnd" | "A" | "Y" => Period::Year,
+            "QuarterEnd" | "QuarterBegin" | "BQuarterEnd" | "Q" => Period::Quarter,
+            "MonthEnd" | "MonthBegin" | "M" => Period::Month,
+            "Day" | "D" => Period::Day,
+            "Hour" | "H" | "h" => Period::Seconds(3600),
+            "Minute" | "T" | "min" => Period::Seconds(60),
+            "Second" | "S" | "s" => Period::Seconds(1),
             _ => Period::Other,
         };
-        Column::Period(ordinals, unit)
+        Column::Period(Box::new(ordinals), unit)
     }
 
     /// An array, or of one with two dimensions the row of this number. Objects are told by their list.
@@ -105,7 +105,8 @@ impl Column {
 
     pub(super) fn rows(&self) -> Option<u64> {
         match self {
-            Column::Part(array, _) | Column::Period(array, _) => array.shape().last().copied(),
+            Column::Part(array, _) => array.shape().last().copied(),
+            Column::Period(ordinals, _) => ordinals.rows(),
             Column::Objects { rows, .. } | Column::Range { rows, .. } => Some(*rows),
             Column::Values(values) => Some(values.len() as u64),
             Column::Coded { codes, .. } => codes.rows(),
@@ -193,7 +194,7 @@ impl Column {
                 }
             }
             Column::Period(ordinals, unit) => {
-                period(&cast(&ordinals.column(task, &Region(vec![span]))?, &DataType::Int64)?, *unit)
+                period(&cast(&ordinals.read(task, rows)?, &DataType::Int64)?, *unit)
             }
             Column::Interval(ends, closed) => interval(ends, closed, task, rows),
         }

@@ -212,6 +212,7 @@ impl ListedObject<'_> {
                 Flavour::NetCdf => axes::single(&value),
                 Flavour::Plain => matlab::spelled(&attribute.name, value),
             };
+            super::pickled::note(task, &attribute.name, &attribute.data, node)?;
             if let Some(dtype) = attribute.dtype() {
                 node.attribute_types.insert(attribute.name.clone(), dtype);
             }

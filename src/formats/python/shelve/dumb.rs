@@ -11,29 +11,18 @@ use crate::engines::pickle::unquote;
 use bytes::Bytes;
 use std::collections::HashMap;
 
-/// The names of its files.
-const NAMES: [&str; 3] = ["dir", "bak", "dat"];
+/// The names of its lists of keys.
+const NAMES: [&str; 2] = ["dir", "bak"];
 
-/// Whether the name is one of the three, and the lines are what they should be. Of the values only the name tells, and
-/// the file beside them.
+/// Whether the name is one of theirs, and the lines are what they should be. The values alone tell nothing.
 pub(super) fn is(head: &Head) -> bool {
     if !head.has_extension(&NAMES) {
         return false;
     }
-    if head.has_extension(&["dat"]) {
-        return true;
-    }
-    let whole = head.len == Some(head.first.len() as u64);
-    let mut lines = head.first.split(|b| *b == b'\n').filter(|line| !line.is_empty()).peekable();
-    let mut any = false;
-    while let Some(text) = lines.next() {
-        if line(text).is_none() {
-            // The last one may be cut.
-            return any && !whole && lines.peek().is_none();
-        }
-        any = true;
-    }
-    any
+    // The last line may be cut, and others damaged.
+    let lines = head.first.split(|b| *b == b'\n').filter(|line| !line.is_empty());
+    let good: Vec<bool> = lines.map(|text| line(text).is_some()).collect();
+    good.first() == Some(&true) && good.iter().filter(|good| **good).count() * 2 > good.len()
 }
 
 /// `'key', (0, 29)`: the key, and where its value lies.
@@ -50,22 +39,15 @@ fn line(text: &[u8]) -> Option<(Vec<u8>, std::ops::Range<u64>)> {
     Some((unquote(key), start..start.checked_add(number(size)?)?))
 }
 
-pub(super) fn read(task: &Task, source: &Source, head: &Head) -> Result<Database> {
+pub(super) fn read(task: &Task, source: &Source) -> Result<Database> {
     let stem = source.name().rsplit_once('.').map_or(source.name(), |(stem, _)| stem);
-    let other = |_| Error::other_format("");
     let beside = |extension: &str| source.sibling(task, &format!("{stem}.{extension}"));
-    let is_data = head.has_extension(&["dat"]);
     // The list as it is now, wherever one came from.
-    let list = match (beside("dir"), is_data) {
-        (Ok(list), _) => list,
-        (Err(error), true) => return Err(other(error)),
-        (Err(_), false) => source.clone(),
-    };
+    let list = beside("dir").unwrap_or_else(|_| source.clone());
     let len = list.len(task)?;
     let lines = list.read(task, 0..limits::check(len, limits::HEADER, "the list of keys")? as u64)?;
-    let values = if is_data { Ok(source.clone()) } else { beside("dat") };
     let mut problem = None;
-    let values = match values {
+    let values = match beside("dat") {
         Ok(values) => values,
         Err(error) => {
             problem = Some(error.of("values"));
