@@ -264,6 +264,7 @@ impl Pickle {
         let known = matches!(
             name,
             "_reconstruct"
+                | "_mareconstruct"
                 | "_reconstructor"
                 | "_new_Index"
                 | "_new_DatetimeIndex"

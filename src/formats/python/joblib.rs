@@ -25,7 +25,7 @@ mod tests;
 
 /// The descriptor.
 pub static FORMAT: Format = Format {
-    extensions: &["joblib"],
+    extensions: &["joblib", "pkl"],
     mime: &["application/x-joblib"],
     sniff: Some(sniff),
     reads: &[Kind::Group, Kind::Array, Kind::Table, Kind::Bytes],
@@ -47,7 +47,7 @@ fn sniff(head: &Head) -> Match {
         return Match::Yes;
     }
     let beginning = pickle::beginning(&head.first, head.len, head.last.last().copied());
-    let named = head.has_extension(FORMAT.extensions);
+    let named = head.has_extension(&["joblib"]);
     if beginning.joblib || named && (beginning.sure || beginning.likely) { Match::Yes } else { Match::No }
 }
 

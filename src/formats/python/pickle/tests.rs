@@ -269,6 +269,7 @@ fn every_malformed_file_says_so() {
         let mut worst = None;
         let mut wrong = document.root.problem.is_some();
         let mut visit = |node: &Arc<Node>, _: &str, _: usize| {
+            let node = node.resolved(&Task::new())?;
             worst = worst.max(node.security.as_ref().map(|report| report.verdict));
             wrong |= node.problem.is_some() || !node.remarks.is_empty();
             Ok(true)
