@@ -321,6 +321,7 @@ fn pickled(
         stores = Stores::of_archive(task, &container.archive, &package, ".storage")?;
     }
     stores.big_endian = big_endian;
+    stores.without_data = name == "traced_inputs.pkl";
     let loaded = load(task, &bytes, stores)?;
     Ok(loaded.values.root(name))
 }

@@ -27,7 +27,7 @@ const DIGITS: &[u8] = b"119547037146038801333356";
 /// How far from the start the magic number may end.
 const FIRST: usize = 64;
 /// How much of the file is read for its pickles, at first and at most.
-const PICKLES: [u64; 3] = [1 << 20, 64 << 20, limits::CHUNK];
+const PICKLES: [u64; 3] = [64 << 10, 8 << 20, limits::CHUNK];
 /// The most storages and tensors of a tar.
 const PARTS: u64 = 1 << 20;
 

@@ -13,6 +13,8 @@ pub(super) struct Stores {
     pub(super) parts: HashMap<String, Result<Stored>>,
     /// Whether their numbers are big-endian.
     pub(super) big_endian: bool,
+    /// Whether storages may be left empty on purpose: of a traced module's examples only types and shapes are kept.
+    pub(super) without_data: bool,
     /// What stands before a key in the name of a member: `data/`.
     pub(super) folder: String,
     /// The name of the file, where a model has several.
@@ -67,6 +69,12 @@ impl Stores {
                 Err(Error::malformed(format!("tensor: its storage {name} is not in the file")))
             }
         }
+    }
+
+    /// Whether the storage of a key was left empty on purpose.
+    pub(super) fn is_left_out(&self, key: &str) -> bool {
+        let empty = |stored: &Stored| stored.source.known_len() == Some(0);
+        self.without_data && self.get(key).is_ok_and(empty)
     }
 
     /// How the file names the storage of a key.

@@ -117,6 +117,11 @@ impl Torch {
 
     /// Elements in a storage.
     fn strided(&self, mut node: Node, tensor: &Tensor, strided: &Strided) -> Node {
+        if self.stores.is_left_out(&strided.storage.key) {
+            let shape = format!("{:?}", strided.shape);
+            let node = node.read_as("dtype", strided.kind.name()).read_as("shape", shape);
+            return node.remark("an example of an input: its type and shape were kept, its values were not");
+        }
         let mut more = Vec::new();
         if let Some(names) = self.users.get(&strided.storage.key).and_then(Users::shared) {
             more.push(("storage shared by".to_owned(), names));
