@@ -9,6 +9,7 @@ use crate::data::format::{Loss, LossKind, note};
 pub fn losses_of(name: &str, subject: &str, dtype: &DType, losses: &mut Vec<Loss>) {
     let what = match dtype {
         DType::BF16 => "NumPy has no bfloat16: its 2 bytes are kept as void".to_owned(),
+        DType::C32 => "NumPy has no complex32: its 4 bytes are kept as void".to_owned(),
         DType::Mini(kind) => format!("NumPy has no {}: each element is kept as a void byte", kind.name()),
         DType::Blocks(_) => format!("NumPy has no {dtype}: its values become float32, exactly"),
         DType::Struct(record) => {

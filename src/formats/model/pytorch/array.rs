@@ -151,7 +151,7 @@ fn facts(stores: &Stores, tensor: &Strided, more: Vec<(String, String)>) -> Arra
     let scaling = match &tensor.quantiser {
         Some(Quantiser::Tensor { scale, zero }) => {
             say("quantised", format!("(stored − {zero}) × {scale}"));
-            Some(Scaling { scale: *scale, offset: -zero * scale, fill: Vec::new(), valid: None })
+            Some(Scaling { scale: *scale, offset: 0.0 - zero * scale, fill: Vec::new(), valid: None })
         }
         Some(Quantiser::Channel { axis, .. }) => {
             say("quantised", format!("(stored − zero point) × scale, of each index of axis {axis}"));

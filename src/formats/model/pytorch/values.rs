@@ -107,7 +107,8 @@ impl Torch {
             }
         }
         if let Some(state) = tensor.state {
-            parts.extend(named_entries(pickle, &state_entries(pickle, state)));
+            let state = named_entries(pickle, &state_entries(pickle, state));
+            parts.extend(state.into_iter().filter(|(name, _)| !is_mark(name)));
         }
         match values.deeper().filter(|_| !parts.is_empty()) {
             Some(values) => node.lazy(Fields { values, fields: parts }),
@@ -233,6 +234,11 @@ impl Torch {
             Err(error) => Node::new(name, TENSOR).problem(error.clone()),
         })
     }
+}
+
+/// Whether an attribute of a tensor is one of those that `torch.compile` leaves on it.
+fn is_mark(name: &str) -> bool {
+    name.starts_with("_dynamo_") || matches!(name, "_specialize_on" | "_has_dynamo_dim_marking")
 }
 
 /// What a tag of TorchScript's is on: `restore_type_tag(value, type)`, `build_intlist([…])`.

@@ -8,7 +8,7 @@ use crate::data::dtype::{DType, Long, Mini};
 pub(super) fn is_there(dtype: &DType) -> bool {
     match dtype {
         DType::Mini(kind) => small(*kind).is_some(),
-        DType::Bytes(0) | DType::Void(0) | DType::Str(_) | DType::Variable(_) => false,
+        DType::C32 | DType::Bytes(0) | DType::Void(0) | DType::Str(_) | DType::Variable(_) => false,
         DType::Struct(record) => {
             !record.fields.is_empty()
                 && record.fields.iter().all(|f| is_there(&f.dtype) && !f.shape.contains(&0))
