@@ -10,10 +10,12 @@
 //! | [`open`](mod@open) | from a source to a [`open::Document`], by a list of formats that is handed on; walking the tree |
 //! | [`guard`](mod@guard) | a panic in a reader is an error with its place: around all that a format hands out |
 //! | [`chunked`](mod@chunked) | arrays in chunks: formats decode one, the engine does regions, cores and the cache |
+//! | [`quantised`] | blocks of few bits that share scales: their values, and what these are made of |
 //! | [`adapt`] | one content as another: records as a table, elements as a column, a slice, a field, scaled values, a cast |
 //! | [`numbers`], [`axes`], [`plane`] | elements as f64; what indices stand for; two-dimensional slices: tiles, envelopes, search for NaN, pictures |
 //! | [`cf`], [`grouped`] | conventions: scaling, axes, times and calendars; tables and sparse matrices whose parts are arrays of one group |
 //! | [`parameters`](mod@parameters), [`health`](mod@health) | the tensors of a model as a table; what is wrong with them |
+//! | [`keras`](mod@keras) | a convention: the layers of a Keras model, from the configuration that several formats hold |
 //! | [`stats`], [`scan`](mod@scan) | one pass over an array or a table; reading all of either in steps |
 
 pub mod adapt;
@@ -29,11 +31,13 @@ pub mod guard;
 pub mod health;
 pub mod infer;
 pub mod json;
+pub mod keras;
 pub mod node;
 pub mod numbers;
 pub mod open;
 pub mod parameters;
 pub mod plane;
+pub mod quantised;
 pub mod region;
 pub mod scan;
 pub mod security;

@@ -4,10 +4,16 @@
 //! |---|---|
 //! | [`delimited`] | where lines and records of text end; rows of text by range |
 //! | [`json`](mod@json) | JSON of any size: strings and brackets by SIMD, a sparse index, children, records |
+//! | [`ggml`](mod@ggml) | types, tensors and vocabularies of GGUF and what was before it |
 //! | [`pickle`](mod@pickle) | Python pickles: what is in them and what they would run, without Python |
 //! | [`protobuf`](mod@protobuf) | Protocol Buffers' wire format: fields with their places, unknown messages too |
 //! | [`records`](mod@records) | records in frames: an index of them of bounded size; TFRecord |
+//! | [`trees`](mod@trees) | decision trees that follow each other in a file, as one table |
+//! | [`ubjson`](mod@ubjson) | UBJSON: values with their places, stepped over without reading them |
+//! | [`tfevents`](mod@tfevents) | event files of training runs: values by tag, tables of one and of several runs |
 //! | [`modules`](mod@modules) | tensors with dotted names as a tree of modules |
+//! | [`shards`](mod@shards) | models that are cut into files with an index |
+//! | [`joined`](mod@joined) | the children of a node among others |
 //! | [`multifile`] | tables whose rows lie in many files: with the same schema, or with one in metadata |
 //! | [`numpy`], [`matlab`](mod@matlab) | the header of an NPY array; how MATLAB counts |
 //! | [`archive`](mod@archive) | the members of an archive as a tree |
@@ -15,6 +21,8 @@
 
 pub mod archive;
 pub mod delimited;
+pub mod ggml;
+pub mod joined;
 pub mod json;
 pub mod keys;
 pub mod matlab;
@@ -24,3 +32,7 @@ pub mod numpy;
 pub mod pickle;
 pub mod protobuf;
 pub mod records;
+pub mod shards;
+pub mod tfevents;
+pub mod trees;
+pub mod ubjson;

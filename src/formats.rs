@@ -49,7 +49,29 @@ pub mod array {
 
 /// Formats of models.
 pub mod model {
+    pub mod catboost;
+    pub mod ggml;
+    pub mod gguf;
+    pub mod huggingface;
+    pub mod keras;
+    pub mod lightgbm;
+    pub mod mxnet_params;
+    pub mod pytorch;
     pub mod safetensors;
+    pub mod training_run;
+    pub mod xgboost;
+}
+
+/// Python's objects.
+pub mod python {
+    pub mod joblib;
+    pub mod pickle;
+    pub mod shelve;
+}
+
+/// Formats of records.
+pub mod record {
+    pub mod tensorboard;
 }
 
 /// Formats of pictures and sound.
@@ -71,12 +93,17 @@ pub mod plain {
 /// Every format, in the order in which they are asked.
 pub static FORMATS: &[&Format] = &[
     // folders that are one thing
+    &model::training_run::FORMAT,
+    &model::huggingface::FORMAT,
     &model::safetensors::SHARDED,
+    &model::pytorch::DISTRIBUTED,
+    &model::pytorch::SHARDED,
     &table::delta::FORMAT,
     &table::iceberg::FORMAT,
     &table::dataset::FORMAT,
     &array::zarr::FORMAT,
     &array::n5::FORMAT,
+    &python::shelve::STORE,
     // by magic
     &table::parquet::FORMAT,
     &table::arrow::FORMAT,
@@ -96,7 +123,19 @@ pub static FORMATS: &[&Format] = &[
     &array::fits::FORMAT,
     &array::idx::FORMAT,
     &model::safetensors::FORMAT,
+    &model::pytorch::SCRIPT,
+    &model::pytorch::EXPORTED,
+    &model::pytorch::FORMAT,
+    &model::gguf::FORMAT,
+    &model::ggml::FORMAT,
+    &model::mxnet_params::FORMAT,
+    &model::keras::FORMAT,
+    &model::catboost::FORMAT,
+    &model::xgboost::FORMAT,
+    &model::lightgbm::FORMAT,
+    &record::tensorboard::FORMAT,
     &table::pcd::FORMAT,
+    &python::shelve::FORMAT,
     &table::sqlite::FORMAT,
     &table::xlsx::FORMAT,
     &media::image::PNG,
@@ -111,6 +150,8 @@ pub static FORMATS: &[&Format] = &[
     &media::image::EXR,
     &media::image::ICO,
     &media::image::TGA,
+    &python::joblib::FORMAT,
+    &python::pickle::FORMAT,
     // containers
     &plain::compressed::GZIP,
     &plain::compressed::ZSTD,

@@ -96,7 +96,7 @@ fn documents(folder: &Path, out: &mut Vec<PathBuf>) {
 }
 
 /// Fixtures that another format opens than the one in whose folder they lie.
-const OTHERS: [(&str, &str); 13] = [
+const OTHERS: [(&str, &str); 18] = [
     ("parquet/hive", "dataset"),
     ("parquet/hive_escaped", "dataset"),
     ("parquet/parts", "dataset"),
@@ -104,6 +104,8 @@ const OTHERS: [(&str, &str); 13] = [
     ("parquet/with_metadata_files", "dataset"),
     ("safetensors/sharded", "safetensors_sharded"),
     ("safetensors/sharded_shard_missing", "safetensors_sharded"),
+    // What the reference reads.
+    ("pytorch/expected.json", "json"),
     // What others refer to: raw data of a data set, the pixels behind a picture, a log beside a database.
     ("hdf5/layouts_raw.bin", "bytes"),
     ("fits/compressed_floats.raw", "gzip"),
@@ -111,21 +113,31 @@ const OTHERS: [(&str, &str); 13] = [
     ("fits/compressed_steps.raw", "gzip"),
     ("sqlite/logged.sqlite-wal", "bytes"),
     ("jpeg/mosaics.raw", "zlib"),
+    // Models of Keras in HDF5.
+    ("keras/functional.h5", "hdf5"),
+    ("keras/functional.weights.h5", "hdf5"),
+    ("joblib/side.pkl_01.npy", "npy"),
+    // Values, one after the other.
+    ("shelve/dumb.dat", "pickle"),
 ];
 
 /// Fixtures in which a part is not to be read, on purpose: what is said of it is in the golden files.
-const PARTLY: [&str; 13] = [
+const PARTLY: [&str; 17] = [
     "bzip2/empty.bz2",
     "gzip/empty.gz",
     "lz4/empty.lz4",
     "xz/empty.xz",
     "zlib/empty.zz",
     "zstd/empty.zst",
+    "gguf/split_part_missing/model-00001-of-00003.gguf",
+    "gguf/split_part_missing/model-00003-of-00003.gguf",
     "hdf5/layouts.h5",
     "hdf5/links.h5",
     "hdf5/links_target.h5",
     "n5/cases.n5",
+    "pytorch_sharded/shard_missing",
     "safetensors/sharded_shard_missing",
+    "torch_distributed/piece_missing",
     "zarr/v3_types.zarr.zip",
     "zip/encrypted.zip",
 ];

@@ -19,6 +19,14 @@ const AT_MOST: u64 = 1 << 20;
 /// Formats that have no file of a gigabyte.
 const NOT_HERE: &[(&str, &str)] = &[
     ("safetensors_sharded", "a folder"),
+    ("huggingface", "a folder"),
+    ("training_run", "a folder"),
+    (
+        "tensorboard",
+        "its tags are known when all records were gone through; its own test says what opening reads",
+    ),
+    ("torch_distributed", "a folder"),
+    ("pytorch_sharded", "a folder"),
     ("delta", "a folder"),
     ("iceberg", "a folder"),
     ("dataset", "a folder"),
@@ -293,6 +301,19 @@ fn safetensors() -> Vec<u8> {
     bytes(&[&(json.len() as u64).to_le_bytes(), json.as_bytes()])
 }
 
+fn gguf() -> Vec<u8> {
+    let count = |n: u64| n.to_le_bytes();
+    let version = 3u32.to_le_bytes();
+    let tensor = bytes(&[&count(1), b"x", &1u32.to_le_bytes(), &count((1 << 28) - 24), &[0; 12]]);
+    padded(bytes(&[b"GGUF", &version, &count(1), &count(0), &tensor]), 32, 0)
+}
+
+fn ggml() -> Vec<u8> {
+    let numbers = |all: &[u32]| all.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<u8>>();
+    let tensor = numbers(&[1, 1, 0, (1 << 28) - 16]);
+    padded(bytes(&[b"tjgg", &numbers(&[3, 0, 32, 256, 4, 1, 8, 0]), &tensor, b"x"]), 32, 0)
+}
+
 fn png() -> Document {
     let header = bytes(&[b"IHDR", &16384u32.to_be_bytes(), &16384u32.to_be_bytes(), &[8, 6, 0, 0, 0]]);
     let mut sum = flate2::Crc::new();
@@ -359,6 +380,11 @@ fn documents() -> Vec<Document> {
         zeros("mgh", "large.mgh", mgh()),
         zeros("fits", "large.fits", fits()),
         zeros("safetensors", "large.safetensors", safetensors()),
+        zeros("gguf", "large.gguf", gguf()),
+        zeros("ggml", "large.ggml", ggml()),
+        zip("torchscript", "torchscript/scripted.pt"),
+        zip("torch_export", "torch_export/small.pt2"),
+        zip("pytorch", "pytorch/big_endian.pt"),
         longer("pcd", "pcd/fields_binary.pcd"),
         png(),
         longer("jpeg", "jpeg/comment.jpg"),

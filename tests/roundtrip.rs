@@ -97,6 +97,8 @@ fn as_bytes(content: &Content) -> Option<(DType, Vec<u64>, Vec<u8>)> {
         // NumPy's formats keep these as void of the same size.
         DType::BF16 => DType::Void(2),
         DType::Mini(_) => DType::Void(1),
+        // Blocks are written as the values that they stand for.
+        DType::Blocks(_) => DType::F32,
         other => other.clone(),
     };
     Some((dtype, array.shape().to_vec(), bytes_of(array.as_ref())?))

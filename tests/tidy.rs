@@ -95,7 +95,8 @@ fn no_format_knows_another() {
         for used in code.split("crate::formats::").skip(1) {
             let path: String =
                 used.chars().take_while(|c| c.is_alphanumeric() || "_:".contains(*c)).collect();
-            let is_kind = ["array", "media", "model", "plain", "table"].contains(&of(&path)[0].as_str());
+            let is_kind =
+                ["array", "media", "model", "plain", "record", "table"].contains(&of(&path)[0].as_str());
             if is_kind && of(&path).get(..2) != modules.get(1..3) {
                 wrong.push(format!("{}: {path}", modules.join("::")));
             }

@@ -67,7 +67,7 @@ pub fn gather(task: &Task, node: &Arc<Node>, path: &str) -> Result<Vec<Item>> {
             return Err(problem.clone().in_node(path));
         }
         let name = path.strip_prefix(node.separator).unwrap_or(path).to_owned();
-        if level > 0 {
+        if level > 0 && !below.derived {
             sort(&name, below, &mut found, &mut around);
         }
         // A tensor may have tensors below it; the parts of a table or a picture are its own.

@@ -5,7 +5,7 @@
 
 use super::{Item, Target};
 use crate::bytes::error::{Error, Result};
-use crate::data::adapt::Interpreted;
+use crate::data::adapt::{Interpreted, Retyped};
 use crate::data::cell;
 use crate::data::cf;
 use crate::data::content::array::Scaling;
@@ -88,7 +88,14 @@ fn is_shown(target: &Target, options: &Options) -> bool {
 pub(super) fn chosen(item: &Item, target: &Target, options: &Options, losses: &mut Vec<Loss>) -> Item {
     let mut item = item.clone();
     let Content::Array(array) = &item.content else { return item };
-    let array = array.clone();
+    let mut array = array.clone();
+    if let DType::Blocks(_) = array.dtype() {
+        let dtype = array.dtype();
+        let what = format!("{dtype} become float32, exactly; the blocks and their scales are not kept");
+        losses.push(note(LossKind::Type, what).at(&item.name));
+        array = Arc::new(Retyped::new(array, DType::F32));
+        item.content = Content::Array(array.clone());
+    }
     if target.writer.metadata == Metadata::Tree {
         unsigned(&mut item, array.dtype(), losses);
     }

@@ -12,6 +12,7 @@ mod mapped;
 mod nested;
 mod picture;
 mod records;
+mod retyped;
 mod shown;
 mod typed;
 
@@ -23,6 +24,7 @@ pub use lenient::LenientTyped;
 pub use mapped::{ColumnMap, MappedArray, MappedTable, scaled};
 pub use picture::{ArrayImage, ImageArray, is_picture};
 pub use records::{ArrayTable, StoredRows, arrow_of, column};
+pub use retyped::Retyped;
 pub use shown::Interpreted;
 pub use typed::{TypeMismatch, Typed, is_json};
 
@@ -32,6 +34,7 @@ use crate::data::content::array::{Axis, MissingRegion, Stored};
 use crate::data::content::table::{batch, cut, project};
 use crate::data::content::{Array, ArrayFacts, ColumnStatistics, Layout, Rows, Table, TableFacts, sample};
 use crate::data::dtype::DType;
+use crate::data::quantised::{Block, Quant, Quantised};
 use crate::data::region::{Region, Span};
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{DataType, SchemaRef};
@@ -236,6 +239,10 @@ impl Array for ArrayView {
         }
     }
 
+    fn quantised(&self) -> Option<&dyn Quantised> {
+        self.array.quantised().map(|_| self as &dyn Quantised)
+    }
+
     fn facts(&self) -> ArrayFacts {
         let mut facts = ArrayFacts { bytes_stored: None, ..self.array.facts() };
         facts.chunks = facts.chunks.and_then(|chunks| self.chunks(&chunks));
@@ -252,6 +259,18 @@ impl Array for ArrayView {
             facts.axes.clear();
         }
         facts
+    }
+}
+
+impl Quantised for ArrayView {
+    fn quants(&self, task: &Task, region: &Region) -> Result<Vec<Quant>> {
+        let outer = self.outer(region)?;
+        self.array.quantised().map_or(Ok(Vec::new()), |inner| inner.quants(task, &outer))
+    }
+
+    fn block(&self, task: &Task, index: &[u64]) -> Result<Option<Block>> {
+        let outer = self.outer(&Region(index.iter().map(|at| Span::range(*at, 1)).collect()))?;
+        self.array.quantised().map_or(Ok(None), |inner| inner.block(task, &outer.start()))
     }
 }
 

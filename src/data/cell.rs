@@ -356,11 +356,15 @@ fn element_of(dtype: &DType, bytes: &[u8]) -> Option<String> {
         DType::Bool => (*bytes.first()? != 0).to_string(),
         DType::F16 => float16(half::f16::from_le_bytes(bytes.try_into().ok()?)),
         DType::BF16 => bfloat16(half::bf16::from_le_bytes(bytes.try_into().ok()?)),
-        DType::F32 => float32(f32_at(0)?),
+        DType::F32 | DType::Blocks(_) => float32(f32_at(0)?),
         DType::F64 => float64(f64_at(0)?),
         // So few values are exact in few digits; the shortest would read as another number (448 as 450).
         DType::Mini(kind) => float32(*entry(kind.table(), *bytes.first()?)),
         DType::Long(kind) => kind.text(bytes)?,
+        DType::C32 => {
+            let part = |at: usize| Some(half::f16::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
+            complex(float16(part(0)?), float16(part(2)?))
+        }
         DType::C64 => complex(float32(f32_at(0)?), float32(f32_at(4)?)),
         DType::C128 => complex(float64(f64_at(0)?), float64(f64_at(8)?)),
         DType::Bytes(_) => {

@@ -3,11 +3,13 @@
 //! Arrays always deliver elements little-endian, one after the other, whatever the file's byte
 //! order; types under a byte are delivered one element a byte, in its low bits.
 
+mod blocks;
 mod long;
 mod numbers;
 pub mod numpy;
 mod order;
 
+pub use blocks::Blocks;
 pub use long::Long;
 pub(crate) use numbers::{Number, with_integer, with_number};
 pub use order::{ByteOrder, swap_bytes};
@@ -38,6 +40,10 @@ pub enum DType {
     Mini(Mini),
     /// C's `long double`.
     Long(Long),
+    /// Two f16: real, imaginary.
+    C32,
+    /// Stored in blocks of few bits that share scales; delivered as `f32`.
+    Blocks(Blocks),
     /// Two f32: real, imaginary.
     C64,
     /// Two f64: real, imaginary.
@@ -294,7 +300,7 @@ impl DType {
         match self {
             DType::Bool | DType::I8 | DType::U8 | DType::Mini(_) => 1,
             DType::I16 | DType::U16 | DType::F16 | DType::BF16 => 2,
-            DType::I32 | DType::U32 | DType::F32 => 4,
+            DType::I32 | DType::U32 | DType::F32 | DType::C32 | DType::Blocks(_) => 4,
             DType::I64 | DType::U64 | DType::F64 | DType::C64 => 8,
             DType::DateTime(_) | DType::TimeDelta(_) => 8,
             DType::C128 => 16,
@@ -306,7 +312,7 @@ impl DType {
         }
     }
 
-    /// Stored bits of one element.
+    /// Stored bits of one element; of those in blocks the delivered ones.
     pub fn bits(&self) -> u64 {
         match self {
             DType::Mini(kind) => u64::from(kind.bits()),
@@ -317,6 +323,7 @@ impl DType {
     /// Bytes of the unit whose order a file's byte order turns: 8 for a complex of two f64.
     pub fn swap_unit(&self) -> usize {
         match self {
+            DType::C32 => 2,
             DType::C64 => 4,
             DType::C128 => 8,
             DType::Str(_) => 4,
@@ -344,6 +351,7 @@ impl DType {
                 | DType::F64
                 | DType::Mini(_)
                 | DType::Long(_)
+                | DType::Blocks(_)
         )
     }
 
@@ -357,6 +365,8 @@ impl DType {
                 | DType::F64
                 | DType::Mini(_)
                 | DType::Long(_)
+                | DType::C32
+                | DType::Blocks(_)
                 | DType::C64
                 | DType::C128
         )
@@ -375,7 +385,7 @@ impl DType {
 
     /// Whether elements are complex numbers.
     pub fn is_complex(&self) -> bool {
-        matches!(self, DType::C64 | DType::C128)
+        matches!(self, DType::C32 | DType::C64 | DType::C128)
     }
 
     /// The record of a structured type.
@@ -411,6 +421,8 @@ impl fmt::Display for DType {
             DType::F64 => f.write_str("float64"),
             DType::Mini(kind) => f.write_str(kind.name()),
             DType::Long(kind) => f.write_str(&kind.name()),
+            DType::C32 => f.write_str("complex32"),
+            DType::Blocks(kind) => f.write_str(kind.name()),
             DType::C64 => f.write_str("complex64"),
             DType::C128 => f.write_str("complex128"),
             DType::Bytes(n) => write!(f, "bytes[{n}]"),

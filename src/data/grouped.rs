@@ -8,7 +8,7 @@ mod sparse;
 #[cfg(test)]
 mod tests;
 
-pub use sparse::by_columns;
+pub use sparse::{by_columns, compressed};
 
 use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::task::Task;

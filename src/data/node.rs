@@ -23,6 +23,10 @@ pub struct Node {
     pub name: String,
     /// The format's own word: dataset, tensor, row group, record, member.
     pub label: &'static str,
+    /// The name of its type, of Python objects whose types are no fixed words; says more than the label.
+    pub type_name: Option<Arc<str>>,
+    /// How much it holds, where it is a container of a language: a list, a dict.
+    pub length: Option<u64>,
     /// What stands between this node's path and a child's name.
     pub separator: &'static str,
     /// The value of a scalar, as text; a long one's beginning.
@@ -49,6 +53,9 @@ pub struct Node {
     pub children: Children,
     /// Whether what lies below are parts of its content, as the files of a data set are, rather than things beside it.
     pub children_are_parts: bool,
+    /// Whether its values are made of other nodes of the file and stored nowhere: what quantised weights stand for. It
+    /// counts for nothing where bytes or parameters are summed, and is converted only where it is named.
+    pub derived: bool,
     /// Why this node, or a part of it, could not be read.
     pub problem: Option<Error>,
     /// What a user should know but that is no error (`34 rows are ragged`).
@@ -279,6 +286,8 @@ impl Node {
         Node {
             name: name.into(),
             label,
+            type_name: None,
+            length: None,
             separator: "/",
             value: None,
             attributes: Vec::new(),
@@ -290,6 +299,7 @@ impl Node {
             content: None,
             children: Children::None,
             children_are_parts: false,
+            derived: false,
             problem: None,
             remarks: Vec::new(),
             findings: None,
@@ -300,6 +310,11 @@ impl Node {
             start: None,
             guarded: false,
         }
+    }
+
+    /// The word for what it is: the name of its type, or its label.
+    pub fn word(&self) -> &str {
+        self.type_name.as_deref().unwrap_or(self.label)
     }
 
     /// With content.

@@ -52,6 +52,11 @@ pub fn has_numbers(dtype: &DType) -> bool {
 pub fn numbers(dtype: &DType, part: ComplexPart, raw: &[u8]) -> Vec<f64> {
     let mut out = Vec::with_capacity(raw.len() / (dtype.size().max(1) as usize));
     match dtype {
+        DType::C32 => {
+            let wide = |bytes| half::f16::from_le_bytes(bytes).to_f64();
+            let pairs = raw.as_chunks::<2>().0.as_chunks::<2>().0.iter();
+            out.extend(pairs.map(|&[real, imaginary]| part.of(wide(real), wide(imaginary))));
+        }
         DType::C64 => {
             out.extend(raw.as_chunks::<4>().0.as_chunks::<2>().0.iter().map(|&[real, imaginary]| {
                 part.of(f32::from_le_bytes(real).into(), f32::from_le_bytes(imaginary).into())
@@ -116,6 +121,7 @@ impl NonFinite {
 /// The bits of an element as one hexadecimal number, of a complex one as two, for types that have such.
 pub fn bits(dtype: &DType, bytes: &[u8]) -> Option<String> {
     let part = match dtype {
+        DType::C32 => DType::F16,
         DType::C64 => DType::F32,
         DType::C128 => DType::F64,
         _ => return bits_of_one(dtype, bytes),
@@ -126,7 +132,8 @@ pub fn bits(dtype: &DType, bytes: &[u8]) -> Option<String> {
 
 fn bits_of_one(dtype: &DType, bytes: &[u8]) -> Option<String> {
     let numeric = dtype.is_real() || matches!(dtype, DType::DateTime(_) | DType::TimeDelta(_));
-    if !numeric || bytes.is_empty() {
+    // What elements of a block are delivered as is stored nowhere.
+    if !numeric || bytes.is_empty() || matches!(dtype, DType::Blocks(_)) {
         return None;
     }
     let digits = (dtype.bits() as usize).div_ceil(4);

@@ -1,7 +1,7 @@
 //! What code a file would run when the program that it is made for loads it. Gander runs none.
 
 use crate::bytes::error::Error;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a pickle could do to somebody who loads it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,6 +33,10 @@ pub struct Report {
     pub globals: BTreeSet<String>,
     /// Those that made the verdict what it is.
     pub suspects: BTreeSet<String>,
+    /// Of each name that is not known to make plain data what it would do, in a sentence.
+    pub effects: BTreeMap<String, &'static str>,
+    /// What would be called, as a call: `os.system('echo quack')`; the first ones.
+    pub calls: Vec<String>,
     /// The verdict.
     pub verdict: Verdict,
     /// Why not everything was looked at, if so.

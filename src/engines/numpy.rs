@@ -9,7 +9,9 @@ use crate::data::format::{Loss, LossKind, note};
 pub fn losses_of(name: &str, subject: &str, dtype: &DType, losses: &mut Vec<Loss>) {
     let what = match dtype {
         DType::BF16 => "NumPy has no bfloat16: its 2 bytes are kept as void".to_owned(),
+        DType::C32 => "NumPy has no complex32: its 4 bytes are kept as void".to_owned(),
         DType::Mini(kind) => format!("NumPy has no {}: each element is kept as a void byte", kind.name()),
+        DType::Blocks(_) => format!("NumPy has no {dtype}: its values become float32, exactly"),
         DType::Struct(record) => {
             for field in &record.fields {
                 losses_of(name, &field.name, &field.dtype, losses);
@@ -68,11 +70,13 @@ fn descr(dtype: &DType) -> Result<String> {
         DType::U32 => "'<u4'".into(),
         DType::U64 => "'<u8'".into(),
         DType::F16 => "'<f2'".into(),
-        DType::F32 => "'<f4'".into(),
+        DType::F32 | DType::Blocks(_) => "'<f4'".into(),
         DType::F64 => "'<f8'".into(),
         DType::Long(kind) => format!("'<f{}'", kind.size()),
         DType::BF16 => "'|V2'".into(),
         DType::Mini(_) => "'|V1'".into(),
+        // NumPy has none of halves.
+        DType::C32 => "'|V4'".into(),
         DType::C64 => "'<c8'".into(),
         DType::C128 => "'<c16'".into(),
         DType::Bytes(n) => format!("'|S{n}'"),

@@ -9,29 +9,54 @@
 //!
 //! | part | what it does |
 //! |---|---|
+//! | `detect` | whether bytes are a pickle |
+//! | `file` | a file of pickles as a tree |
 //! | `opcode` | all opcodes of the protocols 0 to 5, one after the other |
 //! | `machine` | the stack, the memo, and the inert values: a [`Pickle`] |
+//! | `inline` | joblib's arrays between the opcodes |
 //! | `names` | what is known to make plain data, and the [`Verdict`] |
+//! | `effects` | what everything else would do, in a sentence |
+//! | `torch` | of that what is PyTorch's |
 //! | `text` | values as Python writes them |
 //! | `ndarray` | NumPy's arrays in a pickle: their type, shape and elements |
-//! | `resolve` | what persistent ids and classes become, as a [`Resolver`] knows it; NumPy's |
+//! | `stdlib` | objects of Python's own library as the values that they stand for |
+//! | `pandas`, `sparse` | frames, series and indexes as tables; SciPy's matrices |
+//! | `content` | what is shown as more than a tree |
+//! | `resolve` | what persistent ids and classes become, as a [`Resolver`] knows it |
+//! | `view` | what a value is for people: type, value, fields |
+//! | `shared` | values that are held more than once, or hold themselves |
 //! | `tree` | values as nodes |
 
+mod content;
+mod detect;
+mod effects;
+mod file;
+mod inline;
 mod machine;
 mod names;
 mod ndarray;
 mod opcode;
+mod pandas;
 mod resolve;
+mod shared;
+mod sparse;
+mod stdlib;
 #[cfg(test)]
 mod tests;
 mod text;
+mod torch;
 mod tree;
+mod view;
 
+pub use detect::{Beginning, beginning};
+pub use file::{Knows, open};
+pub use inline::Side;
 pub use machine::{Id, Object, Pickle, Value};
-pub use names::{Report, Verdict, examine};
+pub use names::{Report, Verdict, examine, examined};
 pub use ndarray::{Elements, Ndarray};
 pub use resolve::{Numpy, Resolved, Resolver};
-pub use tree::node;
+pub use text::unquote;
+pub use tree::{Values, node, node_of};
 
 /// Opcodes that take nothing from the stack: what a pickle may begin with.
 const BEGINS: &[u8] = b"(]})NIJKLMFGSTUVXBCPc\x82\x83\x84\x88\x89\x8a\x8b\x8c\x8d\x8e\x8f\x95\x96\x97";

@@ -52,7 +52,10 @@ fn node(
     object.insert("name".into(), node_.name.clone().into());
     object.insert("path".into(), path.into());
     object.insert("kind".into(), node_.kind().word().into());
-    object.insert("label".into(), node_.label.into());
+    object.insert("label".into(), node_.word().into());
+    if let Some(length) = node_.length {
+        object.insert("length".into(), length.into());
+    }
     let attributes: Map<String, Json> =
         node_.shown_attributes().chain(&node_.reserved).map(|(k, v)| (k.clone(), attribute(v))).collect();
     object.insert("attributes".into(), attributes.into());
@@ -180,7 +183,8 @@ pub(crate) fn dtype(dtype_: &DType) -> Json {
 
 fn array_facts(array: &dyn Array) -> Json {
     let facts = array.facts();
-    let mut object = json!({ "dtype": dtype(array.dtype()), "shape": array.shape() });
+    let word = facts.word.map_or_else(|| dtype(array.dtype()), Json::from);
+    let mut object = json!({ "dtype": word, "shape": array.shape() });
     if let Some(chunks) = facts.chunks {
         object["chunks"] = chunks.into();
     }

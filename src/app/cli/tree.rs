@@ -145,11 +145,13 @@ fn line(out: &mut String, node: &Node, level: usize) {
 fn summary(node: &Node) -> String {
     match &node.content {
         None => match &node.value {
-            Some(value) => format!("{} {}", node.label, value.replace('\n', "⏎")),
-            None => node.label.to_owned(),
+            Some(value) => format!("{} {}", node.word(), value.replace('\n', "⏎")),
+            None => node.word().to_owned(),
         },
         Some(Content::Table(table)) => format!("table {} × {}", table.rows(), table.schema().fields().len()),
-        Some(Content::Array(array)) => format!("{} {}", array.dtype(), display::shape(array.shape())),
+        Some(Content::Array(array)) => {
+            format!("{} {}", array.facts().type_name(array.dtype()), display::shape(array.shape()))
+        }
         Some(Content::Image(image)) => {
             let info = image.info();
             format!("image {}×{}, {} × {} bit", info.width, info.height, info.channels, info.bits)

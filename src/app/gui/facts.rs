@@ -67,6 +67,7 @@ pub(crate) fn short_dtype(dtype: &DType) -> String {
         DType::BF16 => "bf16",
         DType::F32 => "f32",
         DType::F64 => "f64",
+        DType::C32 => "c32",
         DType::C64 => "c64",
         DType::C128 => "c128",
         DType::Struct(_) => "struct",

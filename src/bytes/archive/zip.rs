@@ -136,6 +136,18 @@ impl Archive {
         }
     }
 
+    /// Where the stored bytes of a member lie in the archive.
+    ///
+    /// # Errors
+    /// `Malformed` where there is no local header, or the end overflows.
+    pub fn place(&self, task: &Task, member: &Member) -> Result<std::ops::Range<u64>> {
+        let start = self.data_start(task, member)?;
+        let end = start.checked_add(member.stored);
+        let end =
+            end.ok_or_else(|| Error::malformed(format!("member {:?}: its end overflows", member.name)))?;
+        Ok(start..end)
+    }
+
     /// Where the data of a member begin: behind its local header, whose extra field may differ from
     /// the directory's.
     fn data_start(&self, task: &Task, member: &Member) -> Result<u64> {

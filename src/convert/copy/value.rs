@@ -61,6 +61,7 @@ impl CopyValue {
     pub(super) fn element(dtype: &DType, bytes: &[u8]) -> Self {
         let (kind, python) = match dtype {
             DType::Bool => (ValueKind::Bool, None),
+            DType::C32 => (ValueKind::Text, complex(&DType::F16, bytes)),
             DType::C64 => (ValueKind::Text, complex(&DType::F32, bytes)),
             DType::C128 => (ValueKind::Text, complex(&DType::F64, bytes)),
             // More digits than a float of Python has.
@@ -193,6 +194,7 @@ pub(super) fn numpy_dtype(dtype: &DType) -> Option<String> {
     Some(match dtype {
         DType::BF16 | DType::Mini(_) => format!("ml_dtypes.{dtype}"),
         DType::Long(_) => "np.longdouble".to_owned(),
+        DType::Blocks(_) => "'float32'".to_owned(),
         DType::Str(n) => format!("'U{}'", (*n).max(1)),
         DType::Bytes(n) => format!("'S{}'", (*n).max(1)),
         DType::Void(n) => format!("'V{}'", (*n).max(1)),

@@ -311,7 +311,7 @@ fn filled(dtype: &DType) -> &'static str {
 fn filler(dtype: &DType) -> Vec<u8> {
     match dtype {
         DType::F16 => half::f16::NAN.to_le_bytes().to_vec(),
-        DType::F32 => f32::NAN.to_le_bytes().to_vec(),
+        DType::F32 | DType::Blocks(_) => f32::NAN.to_le_bytes().to_vec(),
         DType::F64 => f64::NAN.to_le_bytes().to_vec(),
         DType::DateTime(_) | DType::TimeDelta(_) => i64::MIN.to_le_bytes().to_vec(),
         other => vec![0; other.size() as usize],

@@ -42,7 +42,8 @@ impl MappedArray {
     /// What stored values of a real type stand for, as floats of the type `dtype`: NaN for missing ones.
     pub fn scaled(inner: Arc<dyn Array>, scaling: Scaling, dtype: DType) -> Self {
         let (stored, float) = (inner.dtype().clone(), dtype.clone());
-        let change = |facts: &mut ArrayFacts| (facts.scaling, facts.bytes_stored) = (None, None);
+        let change =
+            |facts: &mut ArrayFacts| (facts.scaling, facts.bytes_stored, facts.word) = (None, None, None);
         MappedArray::new(inner, dtype, change).converted(move |raw, out| {
             let mut values = Vec::with_capacity(raw.len() / stored.size().max(1) as usize);
             stored.decode(raw, &mut values);

@@ -30,6 +30,12 @@ pub fn arrow_of(dtype: &DType) -> Option<(DataType, Option<&'static str>)> {
         DType::BF16 | DType::Mini(_) => {
             Some((DataType::Float32, Some("its values become float32, exactly; the narrower type is lost")))
         }
+        DType::C32 => {
+            Some((complex(DataType::Float16), Some("complex becomes a struct of real and imaginary")))
+        }
+        DType::Blocks(_) => {
+            Some((DataType::Float32, Some("its values become float32, exactly; the blocks are lost")))
+        }
         DType::C64 => {
             Some((complex(DataType::Float32), Some("complex becomes a struct of real and imaginary")))
         }
@@ -296,6 +302,8 @@ fn column_of(dtype: &DType, bytes: &[u8], count: usize) -> Result<ArrayRef> {
             let table = kind.table();
             Arc::new(Float32Array::from_iter_values(bytes.iter().map(|&b| *entry(table, b))))
         }
+        DType::C32 => parts(&DType::F16, bytes, count)?,
+        DType::Blocks(_) => return column_of(&DType::F32, bytes, count),
         DType::C64 => parts(&DType::F32, bytes, count)?,
         DType::C128 => parts(&DType::F64, bytes, count)?,
         DType::Bytes(n) => {

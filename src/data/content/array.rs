@@ -12,6 +12,7 @@ use crate::bytes::task::Task;
 use crate::data::adapt;
 use crate::data::cf::Times;
 use crate::data::dtype::DType;
+use crate::data::quantised::Quantised;
 use crate::data::region::Region;
 use arrow::array::ArrayRef;
 use std::ops::Range;
@@ -75,6 +76,17 @@ pub trait Array: Send + Sync {
         Ok(Layout::default())
     }
 
+    /// Access to elements as they are stored, where those are integers of few bits that share scales.
+    fn quantised(&self) -> Option<&dyn Quantised> {
+        None
+    }
+
+    /// The bytes that the checksum of its statistics goes over, where those are not the elements as `read` gives them:
+    /// the stored blocks of a quantised array.
+    fn checksummed(&self) -> Option<(Source, Range<u64>)> {
+        None
+    }
+
     /// Decodes the chunks of `region` into the cache, where there is one: what a view will probably ask for
     /// next. Failures are not reported; the read that follows does.
     fn prefetch(&self, _task: &Task, _region: &Region) {}
@@ -111,6 +123,8 @@ pub struct MissingRegion {
 /// What is known of an array's storage.
 #[derive(Clone, Debug, Default)]
 pub struct ArrayFacts {
+    /// The word for the type of the elements, where the format has its own and it says more than theirs: `qint8`.
+    pub word: Option<&'static str>,
     /// The shape of one chunk, where the array is chunked.
     pub chunks: Option<Vec<u64>>,
     /// Compression codecs and filters, in the order of writing.
@@ -133,6 +147,13 @@ pub struct ArrayFacts {
     pub scaling: Option<Scaling>,
     /// The names of values, for enumerations and flags.
     pub value_names: Vec<(i64, String)>,
+}
+
+impl ArrayFacts {
+    /// The name of the type of the elements: the format's own word where it has one.
+    pub fn type_name(&self, dtype: &DType) -> String {
+        self.word.map_or_else(|| dtype.to_string(), str::to_owned)
+    }
 }
 
 /// One dimension of an array: its name and what its indices stand for.

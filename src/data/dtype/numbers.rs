@@ -91,6 +91,7 @@ impl DType {
                 let table = kind.table();
                 out.extend(bytes.iter().map(|&b| f64::from(*entry(table, b))));
             }
+            DType::Blocks(_) => DType::F32.decode(bytes, out),
             DType::Long(kind) => {
                 out.extend(bytes.chunks_exact(kind.size() as usize).map(|b| kind.to_f64(b)));
             }

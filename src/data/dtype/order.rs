@@ -123,6 +123,7 @@ mod tests {
             Just(DType::I16),
             Just(DType::F32),
             Just(DType::F64),
+            Just(DType::C32),
             Just(DType::C64),
             Just(DType::C128),
             Just(DType::Bytes(3)),

@@ -75,6 +75,16 @@ pub fn by_columns(
     Ok(Arc::new(Sparse::new([rows, columns], 1, [values, places, starts], "CSC")?))
 }
 
+/// A matrix whose rows, or columns, are compressed: of its stored values, their places, and where each row or column
+/// begins.
+///
+/// # Errors
+/// Where these do not fit.
+pub fn compressed(shape: [u64; 2], by_rows: bool, parts: [Arc<dyn Array>; 3]) -> Result<Arc<dyn Array>> {
+    let (major, word) = if by_rows { (0, "CSR") } else { (1, "CSC") };
+    Ok(Arc::new(Sparse::new(shape, major, parts, word)?))
+}
+
 impl Sparse {
     fn new(
         shape: [u64; 2],

@@ -11,6 +11,7 @@ use crate::data::content::{
     TableFacts, Text,
 };
 use crate::data::dtype::DType;
+use crate::data::quantised::{Block, Quant, Quantised};
 use crate::data::region::Region;
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{DataType, SchemaRef};
@@ -150,6 +151,24 @@ impl Array for GuardedArray {
 
     fn prefetch(&self, task: &Task, region: &Region) {
         known((), || self.0.prefetch(task, region));
+    }
+
+    fn quantised(&self) -> Option<&dyn Quantised> {
+        known(false, || self.0.quantised().is_some()).then_some(self)
+    }
+
+    fn checksummed(&self) -> Option<(Source, Range<u64>)> {
+        known(None, || self.0.checksummed())
+    }
+}
+
+impl Quantised for GuardedArray {
+    fn quants(&self, task: &Task, region: &Region) -> Result<Vec<Quant>> {
+        guarded(|| self.0.quantised().map_or(Ok(Vec::new()), |inner| inner.quants(task, region)))
+    }
+
+    fn block(&self, task: &Task, index: &[u64]) -> Result<Option<Block>> {
+        guarded(|| self.0.quantised().map_or(Ok(None), |inner| inner.block(task, index)))
     }
 }
 

@@ -41,8 +41,6 @@ pub enum Document {
     Odt,
     Odp,
     Epub,
-    TorchScript,
-    TorchCheckpoint,
     Keras,
 }
 
@@ -58,8 +56,6 @@ impl Document {
             Document::Odt => "an OpenDocument text (ODT)",
             Document::Odp => "an OpenDocument presentation (ODP)",
             Document::Epub => "an EPUB book",
-            Document::TorchScript => "a TorchScript archive",
-            Document::TorchCheckpoint => "a PyTorch checkpoint",
             Document::Keras => "a Keras model",
         }
     }
@@ -84,14 +80,6 @@ fn document(head: &Head, first: &zip::FirstMember<'_>) -> Option<Document> {
             }
         }
         _ => {}
-    }
-    let torch = ["/data.pkl", "/.format_version", "/.storage_alignment", "/byteorder"];
-    if torch.iter().any(|end| name.ends_with(end)) {
-        let script = listed("/constants.pkl") || listed("/code/");
-        return Some(if script { Document::TorchScript } else { Document::TorchCheckpoint });
-    }
-    if name.ends_with("/constants.pkl") || name.ends_with("/version") && listed("/data.pkl") {
-        return Some(Document::TorchScript);
     }
     office(head, &name, listed).or_else(|| {
         let is_keras = listed("model.weights.h5") && listed("config.json");

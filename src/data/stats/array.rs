@@ -11,6 +11,7 @@ use super::{Binning, Counter, Histogram, Moments};
 use crate::bytes::entry;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::Array;
 use crate::data::content::array::{self, Scaling, Stored};
@@ -18,6 +19,7 @@ use crate::data::dtype::{DType, Long, with_integer};
 use crate::data::region::{Region, pieces};
 use parking_lot::Mutex;
 use rayon::prelude::*;
+use std::ops::Range;
 use std::sync::OnceLock;
 
 /// Bytes read at a time by each worker: large enough to amortise a call, small enough for the cache.
@@ -183,7 +185,7 @@ impl Extreme {
             Extreme::Int(value) => value.to_string(),
             Extreme::Float(value) => match dtype {
                 // The shortest text of a half would read as another number elsewhere (4.8125 as 4.8).
-                DType::F32 => crate::data::cell::float32(value as f32),
+                DType::F32 | DType::Blocks(_) => crate::data::cell::float32(value as f32),
                 _ => crate::data::cell::float64(value),
             },
         }
@@ -247,7 +249,7 @@ fn of(array: &dyn Array, task: &Task, bins: Option<usize>, losses: Losses<'_>) -
         }
         None => Part64::default(),
     };
-    let unstored = OnceLock::new();
+    let (unstored, stored) = (OnceLock::new(), array.checksummed());
     let pass = each_piece(
         array,
         task,
@@ -257,7 +259,9 @@ fn of(array: &dyn Array, task: &Task, bins: Option<usize>, losses: Losses<'_>) -
             for bytes in bytes.chunks((PIECE / size).max(1) as usize * size as usize) {
                 part = merge(part, Part { scaled: scaled(bytes), ..measure(dtype, bytes) });
             }
-            if region.elements().is_ok_and(|n| n.saturating_mul(dtype.size()) == bytes.len() as u64) {
+            if stored.is_none()
+                && region.elements().is_ok_and(|n| n.saturating_mul(dtype.size()) == bytes.len() as u64)
+            {
                 part.crc = crc_share(&packed(dtype, bytes), region, shape, dtype.bits());
             }
             part
@@ -279,7 +283,9 @@ fn of(array: &dyn Array, task: &Task, bins: Option<usize>, losses: Losses<'_>) -
     let mut stats = finish(array.dtype(), &total);
     stats.scaled = scaling.map(|_| total.scaled.finish());
     let whole = losses.is_none_or(|losses| losses.lock().is_none());
-    if whole && let Some(crc) = crc_across_pieces(array, task)? {
+    if whole && let Some((source, span)) = stored {
+        stats.crc32 = crc_of_bytes(&source, span, task)?;
+    } else if whole && let Some(crc) = crc_across_pieces(array, task)? {
         stats.crc32 = crc;
     }
     if let (Some(bins), Some(low), Some(high)) = (bins, total.low, total.high) {
@@ -458,6 +464,17 @@ fn packed<'a>(dtype: &DType, bytes: &'a [u8]) -> std::borrow::Cow<'a, [u8]> {
     out.into()
 }
 
+/// The checksum of bytes of a source.
+fn crc_of_bytes(source: &Source, span: Range<u64>, task: &Task) -> Result<u32> {
+    let (mut crc, mut buffer) = (crc32fast::Hasher::new(), Vec::new());
+    for at in span.clone().step_by(PIECE as usize) {
+        buffer.resize((span.end - at).min(PIECE) as usize, 0);
+        source.read_into(task, at, &mut buffer)?;
+        crc.update(&buffer);
+    }
+    Ok(crc.finalize())
+}
+
 /// The checksum of elements under a byte whose pieces end within a byte, in a pass of its own: the
 /// elements that do not fill a byte go along with the next piece.
 fn crc_across_pieces(array: &dyn Array, task: &Task) -> Result<Option<u32>> {
@@ -490,7 +507,7 @@ fn measure(dtype: &DType, bytes: &[u8]) -> Part {
     }, _ => {});
     match dtype {
         DType::Bool => integers(bytes.iter().map(|&b| u8::from(b != 0))),
-        DType::F32 => floats(bytes, f32::from_le_bytes),
+        DType::F32 | DType::Blocks(_) => floats(bytes, f32::from_le_bytes),
         DType::F64 => floats(bytes, f64::from_le_bytes),
         DType::BF16 => floats(bytes, |b| half::bf16::from_le_bytes(b).to_f32()),
         DType::F16 => floats(bytes, |b| half::f16::from_le_bytes(b).to_f32()),
@@ -501,6 +518,10 @@ fn measure(dtype: &DType, bytes: &[u8]) -> Part {
         DType::Long(kind @ Long::X87(10)) => floats(bytes, |b: [u8; 10]| kind.to_f64(&b)),
         DType::Long(kind @ Long::X87(12)) => floats(bytes, |b: [u8; 12]| kind.to_f64(&b)),
         DType::Long(kind) => floats(bytes, |b: [u8; 16]| kind.to_f64(&b)),
+        DType::C32 => complex(bytes.as_chunks::<4>().0.iter().map(|&[a, b, c, d]| {
+            let part = |bytes| half::f16::from_le_bytes(bytes).to_f64();
+            (part([a, b]), part([c, d]))
+        })),
         DType::C64 => complex(bytes.as_chunks::<8>().0.iter().map(|&[a, b, c, d, e, f, g, h]| {
             let part = |bytes| f64::from(f32::from_le_bytes(bytes));
             (part([a, b, c, d]), part([e, f, g, h]))

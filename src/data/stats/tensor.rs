@@ -98,8 +98,8 @@ pub(super) enum Path {
 fn path(dtype: &DType) -> Option<Path> {
     Some(match dtype {
         DType::Bool | DType::I8 | DType::U8 | DType::Mini(_) => Path::Bits8,
-        DType::I16 | DType::U16 | DType::F16 | DType::BF16 => Path::Bits16,
-        DType::F32 | DType::C64 => Path::F32,
+        DType::I16 | DType::U16 | DType::F16 | DType::BF16 | DType::C32 => Path::Bits16,
+        DType::F32 | DType::C64 | DType::Blocks(_) => Path::F32,
         DType::F64 | DType::C128 => Path::F64,
         DType::I32 | DType::U32 | DType::I64 | DType::U64 | DType::Long(_) => Path::Decoded,
         DType::Bytes(_)
@@ -112,6 +112,16 @@ fn path(dtype: &DType) -> Option<Path> {
     })
 }
 
+/// The type of the parts of a complex type, and of what blocks deliver; any other type itself.
+fn part(dtype: &DType) -> DType {
+    match dtype {
+        DType::C32 => DType::F16,
+        DType::C64 | DType::Blocks(_) => DType::F32,
+        DType::C128 => DType::F64,
+        other => other.clone(),
+    }
+}
+
 /// Whether a tensor has numbers that [`tensor`] goes through.
 pub fn has_tensor_stats(dtype: &DType) -> bool {
     path(dtype).is_some()
@@ -120,7 +130,7 @@ pub fn has_tensor_stats(dtype: &DType) -> bool {
 /// The largest finite magnitude of a type of floats, and the least that has all digits, where that means something.
 pub fn float_range(dtype: &DType) -> (Option<f64>, Option<f64>) {
     match dtype {
-        DType::F16 => (Some(65504.0), Some(2f64.powi(-14))),
+        DType::F16 | DType::C32 => (Some(65504.0), Some(2f64.powi(-14))),
         DType::BF16 => (Some(half::bf16::MAX.to_f64()), Some(f64::from(f32::MIN_POSITIVE))),
         DType::F32 | DType::C64 => (Some(f64::from(f32::MAX)), Some(f64::from(f32::MIN_POSITIVE))),
         DType::F64 | DType::C128 => (Some(f64::MAX), Some(f64::MIN_POSITIVE)),
@@ -227,7 +237,7 @@ impl Pass {
         self.hashes.push((number, xxh3_128(bytes)));
         self.alive.add(region, bytes);
         match self.path {
-            Path::Bits8 | Path::Bits16 => self.tally.count(dtype, bytes),
+            Path::Bits8 | Path::Bits16 => self.tally.count(&part(dtype), bytes),
             Path::F32 => {
                 self.small_and_large32(bytes);
                 self.tally.sample32(bytes);
@@ -289,7 +299,7 @@ impl Pass {
         self.hashes.sort_unstable_by_key(|(number, _)| *number);
         let hashes: Vec<u8> = self.hashes.iter().flat_map(|(_, hash)| hash.to_le_bytes()).collect();
         let (zero_rows, zero_columns) = self.alive.finish(array);
-        let tallied = self.tally.finish(array.dtype());
+        let tallied = self.tally.finish(&part(array.dtype()));
         let mut stats = TensorStats {
             count: limits::elements(array.shape()).unwrap_or_default(),
             distribution: tallied.distribution(),
@@ -362,11 +372,7 @@ pub fn first_element(
     wanted: impl Fn(f64) -> bool + Sync,
 ) -> Result<(Option<Vec<u64>>, u64)> {
     let (dtype, shape) = (array.dtype(), array.shape());
-    let (part, parts) = match dtype {
-        DType::C64 => (DType::F32, 2),
-        DType::C128 => (DType::F64, 2),
-        other => (other.clone(), 1),
-    };
+    let (part, parts) = (part(dtype), if dtype.is_complex() { 2 } else { 1 });
     let (mut buffer, mut values) = (Vec::new(), Vec::new());
     let (mut first, mut count) = (None, 0);
     for region in pieces(shape, PIECE * 4 / dtype.size().max(1)) {

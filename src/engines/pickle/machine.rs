@@ -5,10 +5,10 @@
 
 use super::opcode::{End, Op, Opcodes, Span};
 use crate::bytes::error::{Error, Result};
-use crate::bytes::limits;
+use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use bytes::Bytes;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The most values of one pickle: each takes up to 32 bytes of memory.
 const VALUES: usize = 1 << 24;
@@ -17,7 +17,7 @@ const STEPS: usize = 1 << 16;
 
 /// A value's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Id(u32);
+pub struct Id(pub(super) u32);
 
 /// An inert value. Texts and bytes stay in the pickle; [`Pickle`] gives them.
 #[derive(Clone, Debug)]
@@ -79,10 +79,10 @@ pub struct Object {
 
 /// Where a text or bytes are.
 #[derive(Clone, Copy, Debug)]
-pub struct Piece(Place);
+pub struct Piece(pub(super) Place);
 
 #[derive(Clone, Copy, Debug)]
-enum Place {
+pub(super) enum Place {
     /// In the pickle.
     Here(Span),
     /// Unescaped, among the pieces that are kept.
@@ -91,50 +91,121 @@ enum Place {
 
 /// A pickle that was walked through.
 pub struct Pickle {
-    bytes: Bytes,
-    values: Vec<Value>,
+    pub(super) bytes: Bytes,
+    pub(super) values: Vec<Value>,
     kept: Vec<Box<[u8]>>,
     globals: Vec<(String, String)>,
     root: Option<Id>,
     /// Where it ends in the bytes.
     end: usize,
-    fault: Option<Error>,
+    pub(super) fault: Option<Error>,
+    pub(super) facts: Facts,
 }
 
-struct Machine {
-    pickle: Pickle,
-    stack: Vec<Id>,
-    marks: Vec<usize>,
-    memo: HashMap<u64, Id>,
+/// What is known of a pickle beside its values.
+#[derive(Default)]
+pub(super) struct Facts {
+    /// The file that it lies in, and where in it.
+    pub(super) source: Option<(Source, u64)>,
+    /// Texts of Python 2 that are no ASCII.
+    pub(super) old_texts: HashSet<Id>,
+    /// Instances of Python 2's old classes.
+    pub(super) instances: HashSet<Id>,
+    /// What stands behind joblib's wrappers.
+    pub(super) inlined: HashMap<Id, Inlined>,
+    /// Places where what was imported is changed rather than called.
+    pub(super) tampered: Vec<Id>,
+    /// How many persistent ids it asks for, and how many buffers from outside.
+    pub(super) persistent: u64,
+    pub(super) buffers: u64,
+    /// Its number, where it says one.
+    pub(super) protocol: Option<u8>,
+    pub(super) opcodes: u64,
+    /// The lowest value of the stack where there was no end.
+    pub(super) rest: Option<Id>,
+}
+
+/// The elements of an array that joblib wrote behind the opcodes which make its wrapper.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Inlined {
+    /// As bytes.
+    Bytes(Span),
+    /// As a pickle of its own.
+    Value(Id),
+}
+
+pub(super) struct Machine {
+    pub(super) pickle: Pickle,
+    pub(super) stack: Vec<Id>,
+    pub(super) marks: Vec<usize>,
+    pub(super) memo: HashMap<u64, Id>,
     known: HashMap<(String, String), u32>,
+    /// It runs in a pickle within the pickle.
+    pub(super) nested: bool,
+    /// It does what `pickle.load` does: bytes behind joblib's wrappers are opcodes, and it ends at the first fault.
+    pub(super) literal: bool,
 }
 
 impl Pickle {
     /// Walks through the pickle at `start` of `bytes`, up to its end mark.
     ///
     /// # Errors
-    /// `Cancelled`, and `Limit` for more than four gigabytes. What is wrong with the pickle itself is its
-    /// [`Pickle::fault`].
+    /// `Cancelled`. What is wrong with the pickle itself is its [`Pickle::fault`].
     pub fn read(task: &Task, bytes: &Bytes, start: usize) -> Result<Pickle> {
-        limits::check(bytes.len() as u64, u64::from(u32::MAX), "a pickle")?;
-        let pickle = Pickle {
-            bytes: bytes.clone(),
-            values: Vec::new(),
-            kept: Vec::new(),
-            globals: Vec::new(),
-            root: None,
-            end: start,
-            fault: None,
-        };
-        let mut machine = Machine {
-            pickle,
-            stack: Vec::new(),
-            marks: Vec::new(),
-            memo: HashMap::new(),
-            known: HashMap::new(),
-        };
+        let mut machine = Machine::new(bytes, start);
         machine.run(task, start)?;
         Ok(machine.pickle)
+    }
+
+    /// The same of bytes that are the part of `source` from `base` on: arrays in it are parts of the source then.
+    ///
+    /// # Errors
+    /// As [`Pickle::read`].
+    pub fn read_in(task: &Task, bytes: &Bytes, start: usize, source: Source, base: u64) -> Result<Pickle> {
+        let mut pickle = Self::read(task, bytes, start)?;
+        pickle.facts.source = Some((source, base));
+        Ok(pickle)
+    }
+
+    /// The protocol that it says it has.
+    pub fn protocol(&self) -> Option<u8> {
+        self.facts.protocol
+    }
+
+    /// How many opcodes it has.
+    pub fn opcodes(&self) -> u64 {
+        self.facts.opcodes
+    }
+
+    /// How many of its values are kept by whoever wrote it: persistent ids.
+    pub fn persistent(&self) -> u64 {
+        self.facts.persistent
+    }
+
+    /// How many of its buffers were handed over beside it (protocol 5) and are not in it.
+    pub fn outside(&self) -> u64 {
+        self.facts.buffers
+    }
+
+    /// How many values it has.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// All its values, in the order of making.
+    pub(super) fn ids(&self) -> impl Iterator<Item = Id> + use<> {
+        (0..self.values.len() as u32).map(Id)
+    }
+
+    /// Where bytes of the pickle lie in its file; `None` for those that were made from it.
+    pub(super) fn place(&self, part: &[u8]) -> Option<u64> {
+        let at = (part.as_ptr() as usize).checked_sub(self.bytes.as_ptr() as usize)?;
+        (at.checked_add(part.len())? <= self.bytes.len()).then_some(at as u64)
     }
 
     /// The value that the pickle makes; `None` where it has no end.
@@ -142,9 +213,19 @@ impl Pickle {
         self.root
     }
 
+    /// What lay lowest on the stack where it broke off: most of what it would have made.
+    pub fn rest(&self) -> Option<Id> {
+        self.facts.rest
+    }
+
     /// A value.
     pub fn value(&self, id: Id) -> &Value {
         self.values.get(id.0 as usize).unwrap_or(&Value::Opaque)
+    }
+
+    /// The value that a run made, which is forgotten.
+    pub(super) fn take_root(&mut self) -> Option<Id> {
+        self.root.take()
     }
 
     /// Module and name of everything that would be imported, each once, in the order of asking.
@@ -199,18 +280,52 @@ impl Pickle {
 }
 
 impl Machine {
-    fn run(&mut self, task: &Task, start: usize) -> Result<()> {
+    pub(super) fn new(bytes: &Bytes, start: usize) -> Self {
+        let pickle = Pickle {
+            bytes: bytes.clone(),
+            values: Vec::new(),
+            kept: Vec::new(),
+            globals: Vec::new(),
+            root: None,
+            end: start,
+            fault: None,
+            facts: Facts::default(),
+        };
+        Machine {
+            pickle,
+            stack: Vec::new(),
+            marks: Vec::new(),
+            memo: HashMap::new(),
+            known: HashMap::new(),
+            nested: false,
+            literal: false,
+        }
+    }
+
+    /// Runs from `start` to the end mark, or to where it cannot go on.
+    ///
+    /// # Errors
+    /// `Cancelled`.
+    pub(super) fn run(&mut self, task: &Task, start: usize) -> Result<()> {
         let bytes = self.pickle.bytes.clone();
         let mut opcodes = Opcodes { bytes: &bytes, at: start };
+        if let Some([0x80, protocol]) = bytes.get(start..start.saturating_add(2)) {
+            self.pickle.facts.protocol.get_or_insert(*protocol);
+        }
         for step in 0usize.. {
             if step % STEPS == 0 {
                 task.check()?;
             }
+            if self.literal && self.pickle.fault.is_some() {
+                return Ok(());
+            }
             let at = opcodes.at;
             self.pickle.end = at;
+            self.pickle.facts.opcodes += 1;
             if self.pickle.values.len() >= VALUES {
                 let error = Error::limit(format!("a pickle of more than {VALUES} values")).at(at as u64);
                 self.pickle.fault.get_or_insert(error);
+                self.pickle.facts.rest = self.unfinished();
                 return Ok(());
             }
             match opcodes.next() {
@@ -220,6 +335,10 @@ impl Machine {
                     self.pickle.root = Some(root);
                     return Ok(());
                 }
+                Ok(op @ Op::Build) => {
+                    self.step(op, at);
+                    opcodes.at = self.inline(task, opcodes.at)?;
+                }
                 Ok(op) => self.step(op, at),
                 Err(end) => {
                     let what = match end {
@@ -227,6 +346,7 @@ impl Machine {
                         End::Unknown(opcode) => format!("a pickle with the unknown opcode {opcode:#04x}"),
                     };
                     self.pickle.fault.get_or_insert(Error::malformed(what).at(at as u64));
+                    self.pickle.facts.rest = self.unfinished();
                     return Ok(());
                 }
             }
@@ -260,12 +380,21 @@ impl Machine {
             Op::Quoted(span) => {
                 let bytes = super::text::unquote(span.of(&self.pickle.bytes));
                 let kind = if bytes.is_ascii() { Value::Text } else { Value::Bytes };
+                self.old(!bytes.is_ascii());
                 self.keep(bytes, kind);
             }
             Op::OldText(span) if span.of(&self.pickle.bytes).is_ascii() => self.push(Value::Text(here(span))),
-            Op::OldText(span) | Op::Bytes(span) => self.push(Value::Bytes(here(span))),
+            Op::OldText(span) => {
+                self.old(true);
+                self.push(Value::Bytes(here(span)));
+            }
+            Op::Bytes(span) => self.push(Value::Bytes(here(span))),
             Op::ByteArray(span) => self.push(Value::ByteArray(here(span))),
-            Op::Opaque | Op::NextBuffer => self.push(Value::Opaque),
+            Op::NextBuffer => {
+                self.pickle.facts.buffers += 1;
+                self.push(Value::Opaque);
+            }
+            Op::Opaque => self.push(Value::Opaque),
             Op::Get(place) => match self.memo.get(&place) {
                 Some(&id) => self.stack.push(id),
                 None => {
@@ -375,16 +504,20 @@ impl Machine {
             Op::Build => {
                 let state = self.pop(at);
                 let target = self.last(at);
-                if let Some(Value::Object(object)) = self.pickle.values.get_mut(target.0 as usize) {
-                    object.state = Some(state);
+                match self.pickle.values.get_mut(target.0 as usize) {
+                    Some(Value::Object(object)) => object.state = Some(state),
+                    Some(Value::Global(_)) => self.tampered(target),
+                    _ => {}
                 }
             }
             Op::Persistent(span) => {
                 let id = self.add(Value::Text(Piece(Place::Here(span))));
+                self.pickle.facts.persistent += 1;
                 self.push(Value::Persistent(id));
             }
             Op::PersistentOnStack => {
                 let id = self.pop(at);
+                self.pickle.facts.persistent += 1;
                 self.push(Value::Persistent(id));
             }
             Op::Extension(code) => {
@@ -398,6 +531,23 @@ impl Machine {
     fn made(&mut self, class: Id, arguments: Value) {
         let arguments = self.add(arguments);
         self.push_object(class, arguments, None);
+        if let Some(&id) = self.stack.last() {
+            self.pickle.facts.instances.insert(id);
+        }
+    }
+
+    /// The value that is added next is a text of Python 2 which is no ASCII.
+    fn old(&mut self, is: bool) {
+        if is {
+            self.pickle.facts.old_texts.insert(Id(self.pickle.values.len() as u32));
+        }
+    }
+
+    /// What was imported is changed in place.
+    fn tampered(&mut self, id: Id) {
+        if self.pickle.facts.tampered.len() < STEPS {
+            self.pickle.facts.tampered.push(id);
+        }
     }
 
     fn push_object(&mut self, class: Id, arguments: Id, named: Option<Id>) {
@@ -419,7 +569,7 @@ impl Machine {
         number
     }
 
-    fn wrong(&mut self, what: &str, at: usize) {
+    pub(super) fn wrong(&mut self, what: &str, at: usize) {
         self.pickle
             .fault
             .get_or_insert_with(|| Error::malformed(format!("a pickle that {what}")).at(at as u64));
@@ -441,12 +591,27 @@ impl Machine {
         self.push(kind(piece));
     }
 
+    /// What was being made: the lowest value of the stack, with what lay above it and belongs to it as far as that is a
+    /// list's items or a dict's entries.
+    fn unfinished(&mut self) -> Option<Id> {
+        let root = *self.stack.first()?;
+        if self.marks.first() == Some(&1) && !self.nested {
+            let above = self.stack.get(1..self.marks.get(1).copied().unwrap_or(self.stack.len()))?.to_vec();
+            match self.pickle.values.get_mut(root.0 as usize) {
+                Some(Value::List(items) | Value::Set(items)) => items.extend(above),
+                Some(Value::Dict(entries)) => entries.extend(pairs(&above)),
+                _ => {}
+            }
+        }
+        Some(root)
+    }
+
     /// The lowest place of the stack that may be taken: what lies below the last mark may not.
     fn floor(&self) -> usize {
         self.marks.last().copied().unwrap_or(0)
     }
 
-    fn pop(&mut self, at: usize) -> Id {
+    pub(super) fn pop(&mut self, at: usize) -> Id {
         if self.stack.len() > self.floor()
             && let Some(id) = self.stack.pop()
         {
@@ -492,6 +657,7 @@ impl Machine {
         match self.pickle.values.get_mut(target.0 as usize) {
             Some(Value::List(items) | Value::Set(items)) => items.extend(new),
             Some(Value::Object(object)) => object.items.extend(new),
+            Some(Value::Global(_)) => self.tampered(target),
             _ => {}
         }
     }
@@ -501,6 +667,7 @@ impl Machine {
         match self.pickle.values.get_mut(target.0 as usize) {
             Some(Value::Dict(entries)) => entries.extend(pairs(new)),
             Some(Value::Object(object)) => object.pairs.extend(pairs(new)),
+            Some(Value::Global(_)) => self.tampered(target),
             _ => {}
         }
     }

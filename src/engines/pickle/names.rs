@@ -4,7 +4,9 @@
 //! Classes of libraries that are not on it are *unusual*; functions that are not on it, and whatever else Python
 //! itself brings, could do anything: *dangerous*.
 
-use super::machine::Pickle;
+use super::effects;
+use super::inline::hidden;
+use super::machine::{Pickle, Value};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 pub use crate::data::security::{Report, Verdict};
@@ -14,6 +16,11 @@ use bytes::Bytes;
 const NAMES: usize = 10_000;
 /// Pickles one after the other that are looked into.
 const PICKLES: usize = 100_000;
+/// Calls that are listed, and characters of each.
+const CALLS: usize = 100;
+const CALL: usize = 300;
+/// How deep pickles in pickles are looked into.
+const NESTED: usize = 4;
 
 impl Report {
     /// What one pickle would import.
@@ -22,24 +29,53 @@ impl Report {
         for (module, name) in pickle.globals() {
             report.add(module, name);
         }
+        for id in &pickle.facts.tampered {
+            let (module, name) = pickle.global(*id).unwrap_or_default();
+            report.suspect(full(module, name), Verdict::Dangerous, effects::CHANGES);
+        }
+        report.called(pickle);
         if let Some(fault) = pickle.fault() {
             report.incomplete(fault.clone());
         }
         report
     }
 
-    fn add(&mut self, module: &str, name: &str) {
-        let verdict = judge(module, name);
-        let full = if module.is_empty() { name.to_owned() } else { format!("{module}.{name}") };
+    /// One name that is asked for.
+    pub fn add(&mut self, module: &str, name: &str) {
+        let (verdict, effect) = judge(module, name);
+        let full = full(module, name);
+        if self.globals.len() < NAMES {
+            self.globals.insert(full.clone());
+        }
+        if verdict != Verdict::Safe {
+            self.suspect(full, verdict, effect);
+        }
+    }
+
+    fn suspect(&mut self, full: String, verdict: Verdict, effect: &'static str) {
         if verdict > self.verdict {
             self.verdict = verdict;
             self.suspects.clear();
         }
-        if verdict == self.verdict && verdict != Verdict::Safe && self.suspects.len() < NAMES {
-            self.suspects.insert(full.clone());
+        if self.effects.len() < NAMES {
+            self.effects.insert(full.clone(), effect);
         }
-        if self.globals.len() < NAMES {
-            self.globals.insert(full);
+        if verdict == self.verdict && self.suspects.len() < NAMES {
+            self.suspects.insert(full);
+        }
+    }
+
+    /// Calls of what is not known to make plain data.
+    fn called(&mut self, pickle: &Pickle) {
+        if self.effects.is_empty() {
+            return;
+        }
+        let calls = pickle.ids().filter(|id| {
+            let Value::Object(object) = pickle.value(*id) else { return false };
+            pickle.global(object.class).is_none_or(|(module, name)| judge(module, name).0 != Verdict::Safe)
+        });
+        for id in calls.take(CALLS) {
+            self.calls.push(pickle.brief(id, CALL));
         }
     }
 
@@ -59,6 +95,9 @@ impl Report {
         }
         self.verdict = self.verdict.max(other.verdict);
         self.globals.extend(other.globals);
+        self.effects.extend(other.effects);
+        let room = CALLS.saturating_sub(self.calls.len());
+        self.calls.extend(other.calls.into_iter().take(room));
         self.fault = self.fault.take().or(other.fault);
     }
 
@@ -70,11 +109,13 @@ impl Report {
             0 => list.join(", "),
             more => format!("{} and {more} more", list.join(", ")),
         };
+        let first = self.suspects.iter().find_map(|name| Some((name, self.effects.get(name)?)));
+        let meaning = first.map_or_else(String::new, |(name, effect)| format!(" ({name} {effect})"));
         match self.verdict {
-            Verdict::Safe => "loading it would make plain data only".to_owned(),
+            Verdict::Safe => "nothing outside the allow-list of what makes plain data".to_owned(),
             Verdict::Unusual if list.is_empty() => "not all of it could be looked into".to_owned(),
             Verdict::Unusual => format!("loading it would run code of {list}"),
-            Verdict::Dangerous => format!("loading it would run {list}: dangerous"),
+            Verdict::Dangerous => format!("loading it would run {list}: dangerous{meaning}"),
         }
     }
 
@@ -85,27 +126,75 @@ impl Report {
     }
 }
 
+/// `os.system`; a name without a module stands alone.
+fn full(module: &str, name: &str) -> String {
+    if module.is_empty() { name.to_owned() } else { format!("{module}.{name}") }
+}
+
 /// What all pickles in `bytes`, one after the other, would import. What follows the last one and is none is
 /// left alone.
 ///
 /// # Errors
-/// `Cancelled`, and `Limit` for more than four gigabytes.
+/// `Cancelled`.
 pub fn examine(task: &Task, bytes: &Bytes) -> Result<Report> {
-    let first = Pickle::read(task, bytes, 0)?;
-    let mut report = Report::of(&first);
-    let mut end = first.end();
-    let mut whole = first.root().is_some();
-    for _ in 1..PICKLES {
-        if !whole || end >= bytes.len() {
+    let (mut report, mut at) = (Report::default(), 0);
+    for n in 0.. {
+        if n > 0 && at >= bytes.len() {
             break;
         }
-        let next = Pickle::read(task, bytes, end)?;
-        whole = next.root().is_some();
-        // Bytes behind the last pickle are no pickle without an end; but what they name is listed.
-        if whole || !next.globals().is_empty() {
-            report.merge(Report::of(&next));
+        if n == PICKLES {
+            report.incomplete(
+                Error::limit(format!("{PICKLES} pickles were looked into; more follow")).at(at as u64),
+            );
+            break;
         }
-        end = next.end();
+        let pickle = Pickle::read(task, bytes, at)?;
+        let whole = pickle.root().is_some();
+        // Bytes behind the last pickle are no pickle without an end; but what they name is listed.
+        if n == 0 || whole || !pickle.globals().is_empty() {
+            report.merge(examined(task, &pickle, at, 0)?);
+        }
+        at = pickle.end();
+        if !whole {
+            break;
+        }
+    }
+    Ok(report)
+}
+
+/// What one pickle that was read from byte `start` on would import, what hides in its arrays, and what pickles in the
+/// arguments of its calls would.
+///
+/// # Errors
+/// `Cancelled`.
+pub fn examined(task: &Task, pickle: &Pickle, start: usize, depth: usize) -> Result<Report> {
+    let mut report = Report::of(pickle);
+    for (module, name) in hidden(task, pickle, start)? {
+        report.add(&module, &name);
+    }
+    if report.verdict == Verdict::Safe || depth >= NESTED {
+        return Ok(report);
+    }
+    for id in pickle.ids() {
+        let Value::Object(object) = pickle.value(id) else { continue };
+        let plain = |(module, name)| judge(module, name).0 == Verdict::Safe;
+        if pickle.global(object.class).is_some_and(plain) {
+            continue;
+        }
+        let Some(arguments) = pickle.tuple(object.arguments) else { continue };
+        for argument in arguments.iter().take(CALLS) {
+            let bytes = match pickle.value(*argument) {
+                Value::Bytes(piece) | Value::ByteArray(piece) => pickle.shared(*piece),
+                _ => match pickle.encoded(*argument) {
+                    Some(bytes) => Bytes::from(bytes),
+                    None => continue,
+                },
+            };
+            if super::is_pickle(&bytes, bytes.last().copied()) {
+                let inner = Pickle::read(task, &bytes, 0)?;
+                report.merge(examined(task, &inner, 0, depth + 1)?);
+            }
+        }
     }
     Ok(report)
 }
@@ -124,7 +213,10 @@ const PLAIN: &[(&str, &str)] = &[
         "ndarray dtype matrix recarray record bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 \
          float16 float32 float64 complex64 complex128 str_ bytes_ void datetime64 timedelta64",
     ),
-    ("numpy.ma.core", "_mareconstruct MaskedArray"),
+    ("numpy.ma.core numpy.ma", "_mareconstruct MaskedArray"),
+    ("numpy.matrixlib.defmatrix", "matrix"),
+    ("numpy.rec numpy.core.records", "recarray record"),
+    ("numpy.random", "__RandomState_ctor __randomstate_ctor"),
     ("numpy.dtypes", "StringDType"),
     ("numpy.random._pickle", "__randomstate_ctor __generator_ctor __bit_generator_ctor"),
     ("numpy.random._mt19937 numpy.random._pcg64", "MT19937 PCG64"),
@@ -151,6 +243,7 @@ const PLAIN: &[(&str, &str)] = &[
     ("torch.storage", "UntypedStorage TypedStorage"),
     ("torch.nn.parameter", "Parameter"),
     ("torch._tensor", "_rebuild_from_type_v2"),
+    ("joblib.numpy_pickle sklearn.externals.joblib.numpy_pickle", "NumpyArrayWrapper"),
 ];
 
 /// Functions of theirs that only rebuild what was taken apart.
@@ -167,24 +260,46 @@ const REBUILD: &[(&str, &str)] = &[
     ("pandas._libs.tslibs.nattype", "_nat_unpickle __nat_unpickle"),
     ("sklearn._loss._loss", "__pyx_unpickle_CyHalfBinomialLoss __pyx_unpickle_CyHalfSquaredError"),
     ("ml_dtypes", "bfloat16 float8_e4m3fn float8_e5m2 int4 uint4"),
+    ("joblib.numpy_pickle", "NDArrayWrapper ZNDArrayWrapper"),
+    ("joblib.numpy_pickle_compat", "NDArrayWrapper ZNDArrayWrapper"),
+    ("sklearn.externals.joblib.numpy_pickle", "NDArrayWrapper ZNDArrayWrapper"),
+    ("sklearn.externals.joblib.numpy_pickle_compat", "NDArrayWrapper ZNDArrayWrapper"),
+    ("pytz", "_p _UTC"),
+    ("zoneinfo", "ZoneInfo"),
+    ("pyarrow.lib", "_restore_array type_for_alias py_buffer chunked_array timestamp"),
 ];
 
-/// The verdict on one name.
-fn judge(module: &str, name: &str) -> Verdict {
-    let is_in = |list: &str, word: &str| list.split(' ').any(|known| known == word);
-    if PLAIN.iter().any(|(modules, names)| is_in(modules, module) && is_in(names, name)) {
-        return Verdict::Safe;
+/// The verdict on one name, and what it would do.
+fn judge(module: &str, name: &str) -> (Verdict, &'static str) {
+    let is_in = |list: &str, word: &str| list.split_ascii_whitespace().any(|known| known == word);
+    if PLAIN
+        .iter()
+        .chain(super::torch::PLAIN)
+        .any(|(modules, names)| is_in(modules, module) && is_in(names, name))
+    {
+        return (Verdict::Safe, "");
     }
     // A number of a registry that is empty unless a program filled it.
     if module == "copyreg" && name.starts_with("extension ") {
-        return Verdict::Unusual;
+        return (Verdict::Unusual, effects::REGISTERED);
     }
-    let rebuilds = REBUILD.iter().any(|(m, names)| *m == module && is_in(names, name));
+    let sparse =
+        module.starts_with("scipy.sparse.") && (name.ends_with("_matrix") || name.ends_with("_array"));
+    let rebuilds = sparse && name.len() <= 10 && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')
+        || REBUILD.iter().any(|(m, names)| *m == module && is_in(names, name));
     // What the program that loads it defines itself is not in the pickle.
-    let own = module == "__main__" && !name.contains('.');
-    match own || rebuilds || is_third_party(module) && is_class(name) {
-        true => Verdict::Unusual,
-        false => Verdict::Dangerous,
+    let own = module == "__main__" && !name.contains('.') || super::torch::is_script(module);
+    if own {
+        return (Verdict::Unusual, effects::OWN);
+    }
+    if rebuilds {
+        return (Verdict::Unusual, effects::CLASS);
+    }
+    match effects::of(module, name) {
+        Some(effect) => (Verdict::Dangerous, effect),
+        None if is_third_party(module) && is_class(name) => (Verdict::Unusual, effects::CLASS),
+        None if is_third_party(module) => (Verdict::Dangerous, effects::FUNCTION),
+        None => (Verdict::Dangerous, effects::PYTHON),
     }
 }
 

@@ -6,8 +6,8 @@ use crate::bytes::numbers::{Number, le, le_unsigned};
 /// A part of the pickle: where it starts and ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Span {
-    pub(super) start: u32,
-    pub(super) end: u32,
+    pub(super) start: u64,
+    pub(super) end: u64,
 }
 
 impl Span {
@@ -217,7 +217,7 @@ impl Opcodes<'_> {
         let end = usize::try_from(count).ok().and_then(|count| start.checked_add(count));
         let end = end.filter(|&end| end <= self.bytes.len()).ok_or(End::Cut)?;
         self.at = end;
-        Ok(Span { start: start as u32, end: end as u32 })
+        Ok(Span { start: start as u64, end: end as u64 })
     }
 
     /// Up to the end of the line, without it.
@@ -226,6 +226,6 @@ impl Opcodes<'_> {
         let len = memchr::memchr(b'\n', rest).ok_or(End::Cut)?;
         let start = self.at;
         self.at += len + 1;
-        Ok(Span { start: start as u32, end: (start + len) as u32 })
+        Ok(Span { start: start as u64, end: (start + len) as u64 })
     }
 }

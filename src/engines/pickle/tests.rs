@@ -29,7 +29,7 @@ fn report(bytes: &[u8]) -> Report {
 /// hexadecimal a line.
 fn made(name: &str) -> Vec<(u8, Vec<u8>)> {
     let all =
-        include_str!("../../../fixtures/pickle/pickles.txt").lines().filter(|line| !line.starts_with('#'));
+        include_str!("../../../fixtures/opcodes/pickles.txt").lines().filter(|line| !line.starts_with('#'));
     let found: Vec<(u8, Vec<u8>)> = all
         .filter_map(|line| {
             let [word, protocol, hex] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
@@ -440,5 +440,64 @@ proptest! {
             let _ = pickle.cells();
         }
         let _ = node(&Task::new(), "x", &Bytes::from(bytes), Numpy);
+    }
+}
+
+/// Pickles that would do harm, by as many ways as there are (`hostile.py`).
+#[test]
+fn no_hostile_pickle_is_within_the_list() {
+    let all =
+        include_str!("../../../fixtures/opcodes/hostile.txt").lines().filter(|line| !line.starts_with('#'));
+    let (mut dangerous, mut count) = (0, 0);
+    for line in all {
+        let (name, hex) = line.split_once(' ').unwrap();
+        let byte = |n: usize| u8::from_str_radix(&hex[n..n + 2], 16).unwrap();
+        let bytes: Vec<u8> = (0..hex.len()).step_by(2).map(byte).collect();
+        let report = report(&bytes);
+        let asks = read(&bytes).persistent() > 0;
+        assert!(report.verdict != Verdict::Safe || asks, "{name}: {report:?}");
+        let beginning = beginning(&bytes, Some(bytes.len() as u64), bytes.last().copied());
+        assert!(beginning.sure || beginning.likely, "{name}");
+        dangerous += usize::from(report.verdict == Verdict::Dangerous);
+        count += 1;
+    }
+    assert!(count > 180 && dangerous + 4 >= count, "{dangerous} of {count}");
+}
+
+#[test]
+fn old_pickles_are_told_from_text() {
+    let sure = |bytes: &[u8]| beginning(bytes, Some(bytes.len() as u64), bytes.last().copied()).sure;
+    for name in ["plain", "sets", "recursive", "system", "classes", "matrix", "objects", "records", "stored"]
+    {
+        for (protocol, bytes) in made(name) {
+            assert!(sure(&bytes), "{name} of protocol {protocol}");
+        }
+    }
+    let texts: [&[u8]; 14] = [
+        b"Victor was here.\nIt is late.\n.\n",
+        b"I1\n.\nand more of it",
+        b"N.\n",
+        b"name,value\na,1\n",
+        b"(lp0 is a list\n",
+        b"L'ecole\nest finie\n.",
+        b"cos\nsin\ntan\nexp\n",
+        b"import os\nos.system('ls')\n",
+        b"S'quoted'\nS'again'\nS'and again'\n",
+        b"] this is markdown [",
+        b"{\"a\": [1, 2]}",
+        b"(a b c)\n(d e f)\n",
+        b"0.1\n0.2\n0.3\n",
+        b"X-Header: value\n",
+    ];
+    for text in texts {
+        assert!(!sure(text), "{}", String::from_utf8_lossy(text));
+    }
+}
+
+proptest! {
+    #[test]
+    fn words_are_no_pickle(words in prop::collection::vec("[A-Za-z.,(){}\\[\\]0-9]{1,8}[ \n]", 3..60)) {
+        let text = words.concat();
+        prop_assert!(!beginning(text.as_bytes(), Some(text.len() as u64), text.bytes().last()).sure, "{text:?}");
     }
 }

@@ -102,18 +102,16 @@ impl Pickle {
         word.to_owned()
     }
 
-    fn type_of(&self, object: &Object) -> String {
-        const NUMPY: [&str; 2] = ["numpy.core.multiarray", "numpy._core.multiarray"];
-        let first = match self.value(object.arguments) {
-            Value::Tuple(items) => items.first().copied(),
-            _ => None,
-        };
-        let rebuilt = self.is(object.class, &NUMPY, "_reconstruct")
-            || self.is(object.class, &["copyreg", "copy_reg"], "_reconstructor");
-        match first {
-            Some(class) if rebuilt && self.global(class).is_some() => self.callable(class),
-            _ => self.callable(object.class),
-        }
+    pub(super) fn type_of(&self, object: &Object) -> String {
+        let made = || self.rebuilt(object).unwrap_or(object.class);
+        self.callable(self.wrapped(object).unwrap_or_else(made))
+    }
+
+    /// The class of the array that a wrapper of joblib stands for.
+    fn wrapped(&self, object: &Object) -> Option<Id> {
+        let (module, name) = self.global(object.class)?;
+        let wraps = module.contains("joblib.") && matches!(name, "NDArrayWrapper" | "NumpyArrayWrapper");
+        self.entry(object.state.filter(|_| wraps)?, "subclass")
     }
 
     /// The name of what would be called.
@@ -242,6 +240,31 @@ impl Writer<'_> {
         self.out.push('}');
     }
 
+    /// Complex numbers as Python writes them; whether it is one.
+    fn number(&mut self, object: &Object) -> bool {
+        let pickle = self.pickle;
+        let Some([real, imaginary]) = pickle.tuple(object.arguments) else { return false };
+        let (Value::Float(real), Value::Float(imaginary)) = (pickle.value(*real), pickle.value(*imaginary))
+        else {
+            return false;
+        };
+        if !pickle.is(object.class, &["builtins", "__builtin__"], "complex") {
+            return false;
+        }
+        let mut parts = [String::new(), String::new()];
+        for (part, number) in parts.iter_mut().zip([real, imaginary]) {
+            float(part, *number);
+        }
+        let [real_text, imaginary_text] =
+            parts.map(|part| part.strip_suffix(".0").unwrap_or(&part).to_owned());
+        let sign = if imaginary_text.starts_with('-') { "" } else { "+" };
+        let _ = match *real == 0.0 && real.is_sign_positive() {
+            true => write!(self.out, "{imaginary_text}j"),
+            false => write!(self.out, "({real_text}{sign}{imaginary_text}j)"),
+        };
+        true
+    }
+
     /// The call that would make an object, and what it would be filled with.
     fn object(&mut self, id: Id, object: &Object) {
         if let Some(bytes) = self.pickle.encoded_start(id, self.most) {
@@ -249,6 +272,9 @@ impl Writer<'_> {
         }
         if let Some(text) = date(self.pickle, object) {
             return self.out.push_str(&text);
+        }
+        if self.number(object) {
+            return;
         }
         let name = self.pickle.type_name(id);
         self.out.push_str(&name);
@@ -291,18 +317,28 @@ fn cut(text: &str, most: usize) -> String {
     }
 }
 
+/// The bytes that a date or time is packed into, and its zone.
+fn packed(pickle: &Pickle, object: &Object) -> Option<(Vec<u8>, Option<Id>)> {
+    let items = pickle.tuple(object.arguments)?;
+    let (first, zone) = match items {
+        [first] => (*first, None),
+        [first, zone] => (*first, Some(*zone)),
+        _ => return None,
+    };
+    let bytes = match pickle.value(first) {
+        Value::Bytes(piece) | Value::Text(piece) => start(pickle.bytes(*piece), PACKED).to_vec(),
+        _ => pickle.encoded_start(first, PACKED)?,
+    };
+    Some((bytes, zone.filter(|zone| !matches!(pickle.value(*zone), Value::None))))
+}
+
 /// Dates and times of the standard library, which are packed into bytes.
-fn date(pickle: &Pickle, object: &Object) -> Option<String> {
+pub(super) fn date(pickle: &Pickle, object: &Object) -> Option<String> {
     let is_date = pickle.is(object.class, &["datetime"], "date");
     if !is_date && !pickle.is(object.class, &["datetime"], "datetime") {
         return None;
     }
-    let Value::Tuple(items) = pickle.value(object.arguments) else { return None };
-    let [first] = items.as_slice() else { return None };
-    let bytes = match pickle.value(*first) {
-        Value::Bytes(piece) | Value::Text(piece) => start(pickle.bytes(*piece), PACKED).to_vec(),
-        _ => pickle.encoded_start(*first, PACKED)?,
-    };
+    let (bytes, zone) = packed(pickle, object)?;
     if is_date {
         let [high, low, month, day] = *bytes.first_chunk()?;
         return Some(format!("{:04}-{:02}-{day:02}", u16::from_be_bytes([high, low]), month & 0x7f));
@@ -313,7 +349,32 @@ fn date(pickle: &Pickle, object: &Object) -> Option<String> {
     if micro > 0 {
         let _ = write!(text, ".{micro:06}");
     }
+    text.push_str(&zone.map_or_else(String::new, |zone| offset(pickle, zone)));
     Some(text)
+}
+
+/// A time of the day.
+pub(super) fn clock(pickle: &Pickle, object: &Object) -> Option<String> {
+    let (bytes, zone) = packed(pickle, object)?;
+    let [hour, minute, second, a, b, c] = *bytes.first_chunk()?;
+    let mut text = format!("{:02}:{minute:02}:{second:02}", hour & 0x7f);
+    let micro = u32::from_be_bytes([0, a, b, c]);
+    if micro > 0 {
+        let _ = write!(text, ".{micro:06}");
+    }
+    text.push_str(&zone.map_or_else(String::new, |zone| offset(pickle, zone)));
+    Some(text)
+}
+
+/// A time zone behind a time: `+02:00`, or its name in brackets.
+fn offset(pickle: &Pickle, zone: Id) -> String {
+    let Value::Object(object) = pickle.value(zone) else { return String::new() };
+    let first = pickle.tuple(object.arguments).and_then(|arguments| arguments.first().copied());
+    match first {
+        Some(first) if pickle.text(first).is_some() => format!(" {}", pickle.brief(first, NAME)),
+        Some(first) => super::stdlib::zone(pickle, first).unwrap_or_default(),
+        None => " UTC".to_owned(),
+    }
 }
 
 /// The shortest text that reads back, with a point or an exponent as Python has it.
@@ -411,7 +472,7 @@ pub(super) fn unescape_unicode(line: &[u8]) -> String {
 }
 
 /// A quoted string of `STRING` with its escapes undone; without quotes the line as it is.
-pub(super) fn unquote(line: &[u8]) -> Vec<u8> {
+pub fn unquote(line: &[u8]) -> Vec<u8> {
     let inner = match line {
         [b'\'', inner @ .., b'\''] | [b'"', inner @ .., b'"'] => inner,
         other => other,

@@ -1,8 +1,11 @@
 //! Values as nodes: the type as the label, scalars with their value, containers with what they hold.
 
-use super::machine::{Id, Object, Pickle, Value};
+use super::content;
+use super::machine::{Id, Pickle};
 use super::names::{Report, Verdict};
 use super::resolve::{Resolved, Resolver};
+use super::shared::Shared;
+use super::view::Run;
 use crate::bytes::error::Result;
 use crate::bytes::task::Task;
 use crate::data::node::{Listing, Node, page_of};
@@ -12,118 +15,166 @@ use std::sync::Arc;
 
 /// How deep values are opened.
 const DEEP: usize = 64;
-/// Characters of a value beside its node.
-const SHOWN: usize = 200;
 
 /// The value of the first pickle in `bytes` as a node, in which `resolver` says what more than plain data becomes; what
 /// all pickles in them would import stands beside it.
 ///
 /// # Errors
-/// `Cancelled`, and `Limit` for more than four gigabytes. A broken pickle is a node with a problem.
+/// `Cancelled`. A broken pickle is a node with a problem.
 pub fn node(task: &Task, name: &str, bytes: &Bytes, resolver: impl Resolver + 'static) -> Result<Node> {
-    let tree = Arc::new(Tree { pickle: Pickle::read(task, bytes, 0)?, resolver: Box::new(resolver) });
+    let pickle = Pickle::read(task, bytes, 0)?;
     let report = super::examine(task, bytes)?;
-    let mut node = match tree.pickle.root() {
-        Some(root) => of(&tree, root, name, 0),
-        None => Node::new(name, "pickle"),
-    };
-    node.problem = node.problem.or_else(|| tree.pickle.fault().cloned());
-    Ok(node.python(report))
+    Ok(node_of(task, name, pickle, resolver)?.python(report))
+}
+
+/// The value of a pickle that was read, as a node; without its report.
+///
+/// # Errors
+/// `Cancelled`. A broken pickle is a node with a problem.
+pub fn node_of(task: &Task, name: &str, pickle: Pickle, resolver: impl Resolver + 'static) -> Result<Node> {
+    Ok(Values::new(task, pickle, resolver)?.root(name))
+}
+
+/// The values of a pickle as nodes, in which a [`Resolver`] says what more than plain data becomes; at a level of the
+/// tree.
+#[derive(Clone)]
+pub struct Values {
+    tree: Arc<Tree>,
+    depth: usize,
+}
+
+impl Values {
+    /// Of a pickle that was walked through.
+    ///
+    /// # Errors
+    /// `Cancelled`.
+    pub fn new(task: &Task, pickle: Pickle, resolver: impl Resolver + 'static) -> Result<Values> {
+        let shared = Shared::of(task, &pickle)?;
+        let tree = Arc::new(Tree { pickle: Arc::new(pickle), shared, resolver: Box::new(resolver) });
+        Ok(Values { tree, depth: 0 })
+    }
+
+    /// The pickle.
+    pub fn pickle(&self) -> &Pickle {
+        &self.tree.pickle
+    }
+
+    /// The node of the whole, with what is wrong with the pickle.
+    pub fn root(&self, name: &str) -> Node {
+        let mut node = match self.pickle().root().or_else(|| self.pickle().rest()) {
+            Some(root) => of(&self.tree, root, name, 0, None),
+            None => Node::new(name, "pickle"),
+        };
+        node.problem = node.problem.or_else(|| self.pickle().fault().cloned());
+        if self.pickle().outside() > 0 {
+            let many = self.pickle().outside();
+            node.remarks
+                .push(format!("{many} of its buffers were handed over beside it and are not in the file"));
+        }
+        node
+    }
+
+    /// Whether what is looked at is the whole.
+    pub fn is_root(&self) -> bool {
+        self.depth == 0
+    }
+
+    /// The node of a value that lies in the one that is looked at.
+    pub fn below(&self, id: Id, name: &str) -> Node {
+        of(&self.tree, id, name, self.depth + 1, None)
+    }
+
+    /// The same values a level deeper; `None` where it is too deep to be opened.
+    pub fn deeper(&self) -> Option<Values> {
+        (self.depth < DEEP).then(|| Values { tree: self.tree.clone(), depth: self.depth + 1 })
+    }
 }
 
 /// The values, and who knows what they become.
 struct Tree {
-    pickle: Pickle,
+    pickle: Arc<Pickle>,
+    shared: Shared,
     resolver: Box<dyn Resolver>,
 }
 
-/// One value.
-fn of(tree: &Arc<Tree>, id: Id, name: &str, depth: usize) -> Node {
+/// One value, and at which place of which other one it is.
+fn of(tree: &Arc<Tree>, id: Id, name: &str, depth: usize, place: Option<(Id, u64)>) -> Node {
     let pickle = &tree.pickle;
-    let known = label(pickle, id);
-    let mut node = Node::new(name, known.unwrap_or("object"));
-    match pickle.value(id).is_open().then(|| tree.resolver.resolve(pickle, id, name)).flatten() {
+    let open = pickle.value(id).is_open();
+    if let Some(node) = tree.resolver.node(&Values { tree: tree.clone(), depth }, id, name) {
+        return node;
+    }
+    let view = pickle.view(id);
+    let mut node = Node::new(name, fixed(&view.label));
+    match open.then(|| tree.resolver.resolve(pickle, id, name)).flatten() {
         Some(Ok(Resolved { label, content })) => return Node { label, ..node }.content(content),
         Some(Err(error)) => node.problem = Some(error),
         None => {}
     }
-    if known.is_none() {
-        node = node.read_as("type", pickle.type_name(id));
+    if node.label == "object" {
+        node.type_name = Some(view.label.as_ref().into());
+        node = node.read_as("type", view.label.as_ref());
     }
-    let count: u64 = runs(pickle, id).iter().map(Run::count).sum();
+    let (content, beside) = content::of(pickle, id, name);
+    match content {
+        Some(Ok(content)) => node = node.content(content),
+        Some(Err(error)) if node.problem.is_none() => node.problem = Some(error),
+        _ => {}
+    }
+    if node.content.is_none() {
+        node.value = view.value;
+    }
+    if let Some(length) = view.length {
+        node.length = Some(length);
+        node = node.read_as("length", serde_json::Value::from(length));
+    }
+    for (name, text) in view.notes {
+        node = node.read_as(name, text);
+    }
+    let count: u64 = view.runs.iter().map(Run::count).sum::<u64>() + beside.len() as u64;
     if count == 0 {
-        node.value = Some(pickle.brief(id, SHOWN));
         return node;
     }
-    node = node.read_as("length", serde_json::Value::from(count));
+    if let Some(home) = place.and_then(|(parent, at)| tree.shared.elsewhere(id, parent, at)) {
+        let whose = tree.shared.name(pickle, home);
+        let whose = whose.map_or_else(|| "the whole".to_owned(), |name| format!("{name:?}"));
+        if tree.shared.is_large(id) {
+            node.value = Some(format!("(the same object as {whose})"));
+            return node.read_as("same object as", whose);
+        }
+        node = node.read_as("same object as", whose);
+    }
     if depth >= DEEP {
         return node.remark(format!("values more than {DEEP} deep are not opened"));
     }
-    node.lazy(Below { tree: tree.clone(), id, count, depth })
+    node.lazy(Below { tree: tree.clone(), id, count, depth, beside })
 }
 
-/// The type's name if it is one of those that are known, since labels are fixed words.
-fn label(pickle: &Pickle, id: Id) -> Option<&'static str> {
-    let value = pickle.value(id);
-    value.builtin().or_else(|| match value {
-        Value::Object(_) => {
-            let name = pickle.type_name(id);
-            ["numpy.ndarray", "collections.OrderedDict"].into_iter().find(|known| *known == name)
-        }
-        _ => None,
-    })
-}
-
-/// A stretch of what a value holds. The names are not made here: many values may hold the same million entries.
-enum Run<'a> {
-    /// Named by their numbers.
-    Items(&'a [Id]),
-    /// Named by their keys.
-    Entries(&'a [(Id, Id)]),
-    /// What an object would be filled with, where it is no dict.
-    State(Id),
-}
-
-impl Run<'_> {
-    fn count(&self) -> u64 {
-        match self {
-            Run::Items(items) => items.len() as u64,
-            Run::Entries(entries) => entries.len() as u64,
-            Run::State(_) => 1,
-        }
-    }
-
-    /// Name and value of the n-th.
-    fn child(&self, pickle: &Pickle, n: u64) -> Option<(String, Id)> {
-        match self {
-            Run::Items(items) => items.get(n as usize).map(|item| (n.to_string(), *item)),
-            Run::Entries(entries) => {
-                entries.get(n as usize).map(|(key, value)| (pickle.brief(*key, SHOWN), *value))
-            }
-            Run::State(state) => Some(("state".to_owned(), *state)),
-        }
-    }
-}
-
-/// What a value holds.
-fn runs(pickle: &Pickle, id: Id) -> Vec<Run<'_>> {
-    match pickle.value(id) {
-        Value::List(items) | Value::Tuple(items) | Value::Set(items) | Value::FrozenSet(items) => {
-            vec![Run::Items(items)]
-        }
-        Value::Dict(entries) => vec![Run::Entries(entries)],
-        Value::Object(object) if pickle.encoded_start(id, SHOWN).is_none() => inside(pickle, object),
-        _ => Vec::new(),
-    }
-}
-
-fn inside<'a>(pickle: &'a Pickle, object: &'a Object) -> Vec<Run<'a>> {
-    let mut runs = vec![Run::Entries(&object.pairs), Run::Items(&object.items)];
-    runs.extend(object.state.map(|state| match pickle.value(state) {
-        Value::Dict(entries) => Run::Entries(entries),
-        _ => Run::State(state),
-    }));
-    runs
+/// The labels that are fixed words; all others are `object`, and the name of the type stands beside it.
+fn fixed(label: &str) -> &'static str {
+    const KNOWN: [&str; 20] = [
+        "NoneType",
+        "bool",
+        "int",
+        "float",
+        "str",
+        "bytes",
+        "bytearray",
+        "list",
+        "tuple",
+        "dict",
+        "set",
+        "frozenset",
+        "complex",
+        "numpy.ndarray",
+        "collections.OrderedDict",
+        "type",
+        "function",
+        "instance",
+        "collections.deque",
+        "collections.defaultdict",
+    ];
+    KNOWN.into_iter().find(|known| *known == label).unwrap_or("object")
 }
 
 /// What a value holds, made when somebody looks.
@@ -132,6 +183,8 @@ struct Below {
     id: Id,
     count: u64,
     depth: usize,
+    /// What stands before what the value holds: the mask of an array.
+    beside: Vec<Node>,
 }
 
 impl Listing for Below {
@@ -140,18 +193,26 @@ impl Listing for Below {
     }
 
     fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
-        let runs = runs(&self.tree.pickle, self.id);
-        let child = |mut n: u64| {
+        let runs = self.tree.pickle.view(self.id).runs;
+        let before = self.beside.len() as u64;
+        let child = |at: u64| {
+            let Some(place) = at.checked_sub(before) else {
+                return self.beside.get(at as usize).cloned().map(Arc::new);
+            };
+            let mut n = place;
             for run in &runs {
                 match n.checked_sub(run.count()) {
                     Some(rest) => n = rest,
-                    None => return run.child(&self.tree.pickle, n),
+                    None => {
+                        let (name, id) = run.child(&self.tree.pickle, n)?;
+                        let place = Some((self.id, place));
+                        return Some(Arc::new(of(&self.tree, id, &name, self.depth + 1, place)));
+                    }
                 }
             }
             None
         };
-        let node = |(name, id): (String, Id)| Arc::new(of(&self.tree, id, &name, self.depth + 1));
-        page_of(task, range, self.count(), |n| Ok(child(n).map(node)))
+        page_of(task, range, self.count(), |n| Ok(child(n)))
     }
 }
 
@@ -161,6 +222,15 @@ impl Node {
         self.problem = report.problem("Python objects").or(self.problem);
         if report.verdict == Verdict::Unusual {
             self.remarks.push(report.sentence());
+        }
+        if !report.effects.is_empty() {
+            let each = report.effects.iter().map(|(name, effect)| format!("{name} {effect}").into());
+            self = self.read_as("would do", serde_json::Value::Array(each.collect()));
+        }
+        if !report.calls.is_empty() {
+            let calls: Vec<serde_json::Value> =
+                report.calls.iter().map(|call| call.as_str().into()).collect();
+            self = self.read_as("would call", serde_json::Value::from(calls));
         }
         if !report.globals.is_empty() {
             let all: Vec<serde_json::Value> =

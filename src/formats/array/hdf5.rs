@@ -35,6 +35,7 @@ mod members;
 pub mod message;
 mod nexus;
 pub mod object;
+mod pickled;
 mod second;
 pub mod shared;
 pub mod superblock;

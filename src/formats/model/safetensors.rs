@@ -4,10 +4,11 @@
 //!
 //! Opening reads the header only; tensors are slices of the file. A model that is cut into shards
 //! (`model-00001-of-00003.safetensors` and an index beside them) opens as one model from any of its files
-//! and from its folder ([`shards`]). Names with dots make a tree of [`modules`].
+//! and from its folder ([`Shards`]). Names with dots make a tree of [`modules`]. What quantised weights stand for lies
+//! beside them ([`quantised`]).
 
 mod header;
-mod shards;
+mod quantised;
 mod types;
 pub mod write;
 
@@ -21,6 +22,8 @@ use crate::data::format::{Format, Opening, Target};
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};
 use crate::engines::modules::{self, Leaf};
+use crate::engines::shards::{Shard, Shards};
+use quantised::Part;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -36,9 +39,27 @@ pub static FORMAT: Format = Format {
 /// The descriptor of a folder that holds one sharded model.
 pub static SHARDED: Format = Format {
     extensions: &[],
-    sniff: Some(shards::sniff_folder),
+    sniff: Some(|head| SHARDS.sniff_folder(head)),
     reads: &[Kind::Array],
-    ..Format::new("safetensors_sharded", "Sharded safetensors model", shards::open_folder)
+    ..Format::new("safetensors_sharded", "Sharded safetensors model", |opening| {
+        SHARDS.open_folder(opening, crate::formats::ALL)
+    })
+};
+
+/// How shards are called, and what they hold.
+static SHARDS: Shards<Part> = Shards {
+    end: ".safetensors",
+    read: |task, source| {
+        let header = header::read(task, source)?;
+        let tensor = |entry| Part::Stored(Tensor { entry, file: Some(source.clone()), is_shard: true });
+        let tensors = header.tensors.into_iter().map(tensor).collect();
+        Ok(Shard { tensors, metadata: header.metadata, problems: header.problems, report: None })
+    },
+    absent: |name, problem| {
+        let entry = Entry { name, what: What::Nothing, problem: Some(problem) };
+        Part::Stored(Tensor { entry, file: None, is_shard: true })
+    },
+    derived: quantised::derived,
 };
 
 /// A length that fits the file, then an object whose first key begins; or an index of such files.
@@ -46,7 +67,7 @@ fn sniff(head: &Head) -> Match {
     if head.is_folder {
         return Match::No;
     }
-    if head.name.ends_with(shards::INDEX) && head.first.trim_ascii_start().starts_with(b"{") {
+    if SHARDS.is_index(&head.name) && head.first.trim_ascii_start().starts_with(b"{") {
         return Match::Yes;
     }
     let Some((length, rest)) = head.first.split_first_chunk::<8>() else { return Match::Maybe };
@@ -62,20 +83,21 @@ fn sniff(head: &Head) -> Match {
 
 fn open(opening: &Opening) -> Result<Node> {
     let (task, source) = (opening.task, opening.source);
-    if source.name().ends_with(shards::INDEX) {
-        return shards::open_index(task, source);
+    if SHARDS.is_index(source.name()) {
+        return SHARDS.open_index(task, source);
     }
-    if let Some(node) = shards::open_shard(task, source)? {
+    if let Some(node) = SHARDS.open_shard(task, source)? {
         return Ok(node);
     }
     let mut header = header::read(task, source)?;
     let tensors = std::mem::take(&mut header.tensors);
-    let files: Arc<[Source]> = Arc::new([source.clone()]);
-    let leaves = tensors.into_iter().map(|entry| Tensor { entry, file: 0, files: files.clone() });
+    let stored = |entry| Part::Stored(Tensor { entry, file: Some(source.clone()), is_shard: false });
+    let mut leaves: Vec<Part> = tensors.into_iter().map(stored).collect();
     let mut root = Node::new("", "file").separator("");
     root.attributes.extend(header.metadata.into_iter().map(|(name, value)| (name, value.into())));
     blame(&mut root, header.problems);
-    Ok(modules::tree(root, leaves.collect(), Vec::new()))
+    leaves.extend(quantised::derived(task, &leaves, &root.attributes)?);
+    Ok(modules::tree(root, leaves, Vec::new()))
 }
 
 /// The first problem becomes the node's, the others remarks.
@@ -110,18 +132,19 @@ struct Entry {
 /// A tensor of a model of one or more files.
 struct Tensor {
     entry: Entry,
-    /// Which of the files it lies in.
-    file: usize,
-    files: Arc<[Source]>,
+    /// The file that it lies in.
+    file: Option<Source>,
+    /// Whether that is one of several.
+    is_shard: bool,
 }
 
 impl Tensor {
     fn content(&self) -> Result<Option<Content>> {
-        let Some(source) = self.files.get(self.file) else { return Ok(None) };
+        let Some(source) = &self.file else { return Ok(None) };
         Ok(match &self.entry.what {
             What::Array { dtype, shape, span } => {
                 let mut plain = Plain::new(source.clone(), span.start, dtype.clone(), shape.clone())?;
-                if self.files.len() > 1 {
+                if self.is_shard {
                     plain = plain.detail("file", source.name());
                 }
                 let plain = plain.detail("bytes in the file", format!("{} to {}", span.start, span.end));
@@ -143,7 +166,7 @@ impl Leaf for Tensor {
     fn node(&self, name: &str) -> Node {
         let mut node = Node::new(name, "tensor");
         node.problem.clone_from(&self.entry.problem);
-        if self.files.len() == 1
+        if !self.is_shard
             && let What::Array { span, .. } | What::Bytes { span } = &self.entry.what
         {
             node.span = Some(span.clone());

@@ -9,12 +9,11 @@ use crate::data::content::Content;
 use crate::data::format::{Format, Opening};
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};
-use crate::engines::pickle::is_pickle;
 use crate::engines::records::tfrecord;
 
 /// The descriptor.
 pub static FORMAT: Format = Format {
-    extensions: &["onnx", "pb", "mlmodel", "msgpack", "mp3", "ubj", "rmeta"],
+    extensions: &["onnx", "pb", "mlmodel", "msgpack", "mp3", "rmeta"],
     sniff: Some(sniff),
     ..Format::new("known", "Recognised, not read", open)
 };
@@ -35,23 +34,14 @@ const LINES: &[Line] = &[
     ("an NRRD image", &[(0, b"NRRD000")]),
     ("a LAS point cloud", &[(0, b"LASF")]),
     // models
-    ("a GGUF model", &[(0, b"GGUF")]),
-    ("a GGML model", &[(0, b"tjgg")]),
-    ("a GGML model", &[(0, b"lmgg")]),
     ("a TensorFlow Lite model", &[(4, b"TFL3")]),
-    ("an MXNet parameter file", &[(0, b"\x12\x01\0\0\0\0\0\0")]),
-    (
-        "a PyTorch checkpoint of the old kind (pickle)",
-        &[(0, b"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19")],
-    ),
+    ("a PyTorch module for phones (FlatBuffers)", &[(4, b"PTMF")]),
     // tables and databases
     ("a DuckDB database", &[(8, b"DUCK")]),
     ("an ORC file", &[(0, b"ORC")]),
     ("an Avro file", &[(0, b"Obj\x01")]),
     ("an LMDB database", &[(16, b"\xde\xc0\xef\xbe")]),
     ("a Berkeley DB database", &[(12, b"\x62\x31\x05\0")]),
-    ("a Berkeley DB database", &[(12, b"\x61\x15\x06\0")]),
-    ("a GDBM database", &[(0, b"\xce\x9a\x57\x13")]),
     ("an R data file", &[(0, b"RDX2\n")]),
     ("an R data file", &[(0, b"RDX3\n")]),
     ("an R object (RDS)", &[(0, b"X\n\0\0\0\x02\0")]),
@@ -152,7 +142,6 @@ fn name(head: &Head) -> Option<(&'static str, bool)> {
         .map(|(what, _)| *what)
         .or_else(|| head.zip()?.document.map(|document| document.name()))
         .or_else(|| head.compound().map(|document| document.name()))
-        .or_else(|| is_pickle(first, head.last.last().copied()).then_some("a Python pickle"))
         .or_else(|| tfrecord::length(first).map(|_| "a TFRecord file"))
         .or_else(|| is_windows_program(first).then_some("a Windows program or library"))
         .or_else(|| {
@@ -174,7 +163,6 @@ fn by_name(head: &Head) -> Option<&'static str> {
         (&["mlmodel"], "a Core ML model", protobuf),
         (&["msgpack"], "a MessagePack file", first >= 0x80),
         (&["mp3"], "an MP3 recording", first == 0xff),
-        (&["ubj"], "an XGBoost model (UBJSON)", first == b'{'),
     ]
     .into_iter()
     .find_map(|(extensions, what, fits)| (fits && head.has_extension(extensions)).then_some(what))
@@ -204,7 +192,6 @@ mod tests {
         assert_eq!(says(b"\x89HDF\r\n\x1a\n......"), Some("an HDF5 file"));
         assert_eq!(says(b"RIFF....WAVEfmt "), Some("a WAV recording"));
         assert_eq!(says(b"RIFF....WEBPVP8 "), None);
-        assert_eq!(says(b"\x80\x04\x95\0\0"), Some("a Python pickle"));
         assert_eq!(
             says(b"MZ is what this text begins with, and it is long enough to have an offset in it"),
             None

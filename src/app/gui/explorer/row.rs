@@ -130,7 +130,7 @@ impl Drawn {
         for remark in node.remarks_now() {
             self.tip.push_str(&format!("\n{remark}"));
         }
-        self.tip = format!("{}\n{}", self.tip, node.label);
+        self.tip = format!("{}\n{}", self.tip, node.word());
     }
 
     /// Says that somebody else changed the file.

@@ -132,7 +132,7 @@ fn of_table(known: &mut Known, table: &dyn Table) {
 
 fn of_array(known: &mut Known, task: &Task, array: &dyn Array) {
     let facts = array.facts();
-    known.line("dtype", array.dtype().to_string());
+    known.line("dtype", facts.type_name(array.dtype()));
     known.line("Shape", display::shape(array.shape()));
     if let Ok(elements) = limits::elements(array.shape()) {
         known.line("Elements", display::count(elements));

@@ -2,6 +2,7 @@
 
 use gander::data::content::{Content, Kind};
 use gander::data::node::Node;
+use gander::data::security::Verdict;
 use gander::data::sniff::has_extension;
 
 use super::place::File;
@@ -13,6 +14,7 @@ pub(super) fn load(file: &File, root: &Node, node: &Node) -> String {
         .or_else(|| lake(file, root, node))
         .or_else(|| array(file, node))
         .or_else(|| tensors(file, node))
+        .or_else(|| objects(file, root))
         .or_else(|| plain(file, node));
     loaded.unwrap_or_else(|| format!("data = open({}, \"rb\").read()", file.python))
 }
@@ -249,17 +251,53 @@ fn matlab(path: &str) -> String {
 }
 
 /// Tensors of a model, in one file or in several beside each other.
+/// Python's objects. Loading them runs what is in them, so of those that would do harm only the opcodes are listed.
+fn objects(file: &File, root: &Node) -> Option<String> {
+    let from = &file.python;
+    let harmful = root.security.as_ref().is_some_and(|report| report.verdict == Verdict::Dangerous);
+    let runs = "# Loading runs code that the file names.";
+    Some(match file.format {
+        "pickle" | "joblib" if harmful => {
+            format!("import pickletools\nwith open({from}, \"rb\") as f:\n    pickletools.dis(f)")
+        }
+        "pickle" => {
+            format!("import pickle\n{runs}\nwith open({from}, \"rb\") as f:\n    value = pickle.load(f)")
+        }
+        "joblib" => format!("import joblib\n{runs}\nvalue = joblib.load({from})"),
+        "shelve" => format!("import shelve\n{runs}\nshelf = shelve.open({from}, \"r\")"),
+        "pickleshare" => {
+            format!("from pickleshare import PickleShareDB\n{runs}\nstore = PickleShareDB({from})")
+        }
+        _ => return None,
+    })
+}
+
 fn tensors(file: &File, node: &Node) -> Option<String> {
     let from = &file.python;
+    if let Some(code) = torch(file) {
+        return Some(code);
+    }
+    if file.format == "gguf" {
+        let reader = format!("import gguf\nreader = gguf.GGUFReader({from})");
+        return Some(match node.label {
+            "tensor" => format!(
+                "{reader}\ntensor = next(t for t in reader.tensors if t.name == {})\nvalues = gguf.dequantize(tensor.data, tensor.tensor_type)",
+                quoted(key(file))
+            ),
+            _ => reader,
+        });
+    }
     let folder = match file.format {
         "safetensors_sharded" => Some(format!("Path({from})")),
+        "huggingface" if matches!(node.label, "tensor" | "module") => Some(format!("Path({from})")),
         "safetensors" if is_shard(&file.name) => Some(format!("Path({from}).parent")),
         "safetensors" => None,
         _ => return None,
     };
     let name = quoted(key(file));
     let of_module = format!("name.startswith({})", quoted(&format!("{}.", key(file))));
-    Some(match (folder, key(file).is_empty(), node.label == "module") {
+    // What is made of several tensors is in no file by itself.
+    Some(match (folder, key(file).is_empty() || node.derived, node.label == "module") {
         (None, true, _) => format!("from safetensors.torch import load_file\ntensors = load_file({from})"),
         (None, false, false) => format!(
             "from safetensors import safe_open\nwith safe_open({from}, framework=\"pt\") as f:\n    tensor = f.get_tensor({name})"
@@ -279,6 +317,25 @@ fn tensors(file: &File, node: &Node) -> Option<String> {
     })
 }
 
+/// What PyTorch loads with its own functions; of checkpoints only what runs no code of theirs.
+fn torch(file: &File) -> Option<String> {
+    let from = &file.python;
+    Some(match file.format {
+        "pytorch" => {
+            format!("import torch\nvalues = torch.load({from}, map_location=\"cpu\", weights_only=True)")
+        }
+        "pytorch_sharded" => format!(
+            "from pathlib import Path\nimport torch\ntensors = {{}}\nfor shard in sorted(Path({from}).glob(\"*-of-*.bin\")):\n    tensors.update(torch.load(shard, map_location=\"cpu\", weights_only=True))"
+        ),
+        "torchscript" => format!("import torch\nmodule = torch.jit.load({from}, map_location=\"cpu\")"),
+        "torch_export" => format!("import torch\nprogram = torch.export.load({from})"),
+        "torch_distributed" => format!(
+            "from torch.distributed.checkpoint.format_utils import dcp_to_torch_save\ndcp_to_torch_save({from}, \"checkpoint.pt\")"
+        ),
+        _ => return None,
+    })
+}
+
 /// Whether a file is one of several that make a model, or says which they are.
 fn is_shard(name: &str) -> bool {
     name.ends_with(".safetensors.index.json")
@@ -294,6 +351,11 @@ fn plain(file: &File, node: &Node) -> Option<String> {
             let page = page.map_or(String::new(), |page| format!("\nimage.seek({page})"));
             format!("from PIL import Image\nimage = Image.open({from}){page}")
         }
+        "xgboost" => format!("import xgboost as xgb\nbooster = xgb.Booster(model_file={from})"),
+        "lightgbm" => format!("import lightgbm as lgb\nbooster = lgb.Booster(model_file={from})"),
+        "catboost" => format!("from catboost import CatBoost\nmodel = CatBoost().load_model({from})"),
+        "keras" => format!("import keras\nmodel = keras.saving.load_model({from})"),
+        "mxnet_params" => format!("import mxnet as mx\narrays = mx.nd.load({from})"),
         "hdr" | "exr" => format!("import imageio.v3 as iio\nimage = iio.imread({from})"),
         "text" => {
             let mark = said(node, "byte order mark").is_some();
@@ -306,6 +368,15 @@ fn plain(file: &File, node: &Node) -> Option<String> {
         }
         "zip" => format!("import zipfile\nnames = zipfile.ZipFile({from}).namelist()"),
         "tar" => format!("import tarfile\nnames = tarfile.open({from}).getnames()"),
+        "tensorboard" | "training_run" => format!(
+            "from tensorboard.backend.event_processing.event_accumulator import EventAccumulator\nevents = EventAccumulator({from}, size_guidance={{\"scalars\": 0, \"tensors\": 0}}).Reload()\ntags = events.Tags()"
+        ),
+        "huggingface" if key(file).starts_with("merged") => format!(
+            "from peft import AutoPeftModelForCausalLM\nmodel = AutoPeftModelForCausalLM.from_pretrained({from}).merge_and_unload()"
+        ),
+        "huggingface" => {
+            format!("from transformers import AutoModel\nmodel = AutoModel.from_pretrained({from})")
+        }
         "folder" => format!("from pathlib import Path\nfiles = sorted(Path({from}).rglob(\"*\"))"),
         _ => return None,
     })

@@ -24,6 +24,8 @@ pub struct Plain {
     order: ByteOrder,
     /// How many elements are there, where the file is cut off; strides are dense then.
     there: Option<u64>,
+    /// Whether the checksum is over the bytes as they are stored.
+    as_stored: bool,
     facts: ArrayFacts,
 }
 
@@ -62,7 +64,18 @@ impl Plain {
         let axes = strides::c_order(shape.len());
         let strides = strides::dense(&shape, &axes, dtype.size());
         let facts = ArrayFacts { bytes_stored: Some(stored), ..ArrayFacts::default() };
-        Ok(Plain { source, offset, dtype, shape, strides, axes, order: ByteOrder::Little, there, facts })
+        Ok(Plain {
+            source,
+            offset,
+            dtype,
+            shape,
+            strides,
+            axes,
+            order: ByteOrder::Little,
+            there,
+            as_stored: false,
+            facts,
+        })
     }
 
     /// The same without gaps in C or Fortran order, and where the file is cut off only as long along its slowest
@@ -130,6 +143,7 @@ impl Plain {
             axes,
             order: ByteOrder::Little,
             there: None,
+            as_stored: false,
             facts,
         })
     }
@@ -187,6 +201,12 @@ impl Plain {
     pub fn axes(mut self, axes: Vec<usize>) -> Self {
         self.strides = strides::dense(&self.shape, &axes, self.dtype.size());
         self.axes = axes;
+        self
+    }
+
+    /// With a checksum over the bytes as they are stored, also where those are big-endian; without gaps, in C order.
+    pub fn checksum_as_stored(mut self) -> Self {
+        self.as_stored = true;
         self
     }
 
@@ -353,6 +373,12 @@ impl Array for Plain {
         };
         facts.details.push(("order".to_owned(), order));
         facts
+    }
+
+    fn checksummed(&self) -> Option<(Source, Range<u64>)> {
+        let turned = self.as_stored && self.order != ByteOrder::Little && self.there.is_none();
+        let bytes = self.facts.bytes_stored.filter(|_| turned)?;
+        Some((self.source.clone(), self.offset..self.offset.checked_add(bytes)?))
     }
 }
 

@@ -164,6 +164,8 @@ fn floats_of_eight_bits_and_complex_ones() {
     let parts = [0.0f32, -0.0, 1.0, f32::NAN];
     let complex = of(DType::C64, &[2, 1], stored(&DType::F32, &parts));
     assert_eq!((complex.nan, complex.zeros, complex.zero_rows.unwrap().count), (1, 2, 1));
+    let halves = of(DType::C32, &[2, 1], stored(&DType::F16, &parts));
+    assert_eq!((halves.nan, halves.zeros, halves.max), (1, 2, Some(1.0)));
 }
 
 #[test]

@@ -19,6 +19,7 @@ use crate::bytes::task::Task;
 use crate::data::cf;
 use crate::data::content::{Array, Content};
 use crate::data::grouped;
+use crate::data::keras;
 use crate::data::node::{Children, Listing, Node};
 use crate::engines::matlab::BOUNDARIES;
 use parking_lot::Mutex;
@@ -80,6 +81,7 @@ pub fn root(task: &Task, book: &Arc<FileIndex>) -> Result<Node> {
     let mut node = shown.node(task, book.root())?;
     node.label = "file";
     conventions::remark(&mut node);
+    keras::complete(&mut node)?;
     node.start = nexus::start(task, book, &node.attributes)?;
     node.remarks.extend(node.start.iter().map(|path| format!("its default plot is {path}")));
     let superblock = book.file().superblock();
@@ -210,6 +212,7 @@ impl ListedObject<'_> {
                 Flavour::NetCdf => axes::single(&value),
                 Flavour::Plain => matlab::spelled(&attribute.name, value),
             };
+            super::pickled::note(task, &attribute.name, &attribute.data, node)?;
             if let Some(dtype) = attribute.dtype() {
                 node.attribute_types.insert(attribute.name.clone(), dtype);
             }
@@ -322,6 +325,7 @@ impl ListedObject<'_> {
             Some(0) => Children::None,
             _ => Children::Lazy(Arc::new(group)),
         };
+        keras::order(node);
         Ok(())
     }
 }

@@ -467,7 +467,7 @@ impl Drawn<'_> {
             format!("{} … {}", brief(low), brief(high))
         } else if let Some(date) = self.coordinates.date(self.dtype, low) {
             date
-        } else if matches!(self.dtype, DType::F32 | DType::F16 | DType::BF16) {
+        } else if matches!(self.dtype, DType::F32 | DType::F16 | DType::BF16 | DType::Blocks(_)) {
             gander::data::cell::float32(low as f32)
         } else if self.dtype.is_float() || self.dtype.is_complex() {
             gander::data::cell::float64(low)

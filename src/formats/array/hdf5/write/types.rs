@@ -8,7 +8,7 @@ use crate::data::dtype::{DType, Long, Mini};
 pub(super) fn is_there(dtype: &DType) -> bool {
     match dtype {
         DType::Mini(kind) => small(*kind).is_some(),
-        DType::Bytes(0) | DType::Void(0) | DType::Str(_) | DType::Variable(_) => false,
+        DType::C32 | DType::Bytes(0) | DType::Void(0) | DType::Str(_) | DType::Variable(_) => false,
         DType::Struct(record) => {
             !record.fields.is_empty()
                 && record.fields.iter().all(|f| is_there(&f.dtype) && !f.shape.contains(&0))
@@ -42,7 +42,7 @@ pub(super) fn of(dtype: &DType) -> Result<Option<Type>> {
         DType::U64 => Type::integer(8, false)?,
         DType::F16 => ieee(2, 5)?,
         DType::BF16 => ieee(2, 8)?,
-        DType::F32 => ieee(4, 8)?,
+        DType::F32 | DType::Blocks(_) => ieee(4, 8)?,
         DType::F64 => ieee(8, 11)?,
         DType::Mini(kind) => match small(*kind) {
             Some(layout) => Type::float(1, &layout)?,
@@ -68,7 +68,7 @@ pub(super) fn of(dtype: &DType) -> Result<Option<Type>> {
             }
             Type::record(record.size as usize, &members)?
         }
-        DType::Str(_) | DType::Variable(_) => return Ok(None),
+        DType::C32 | DType::Str(_) | DType::Variable(_) => return Ok(None),
     }))
 }
 

@@ -118,6 +118,7 @@ fn named(dtype: &DType) -> Result<(Json, Json)> {
         DType::F16 | DType::BF16 | DType::F32 | DType::F64 => (json!(dtype.to_string()), json!(0.0)),
         // Not every one of them has a zero; their bits can always be said.
         DType::Mini(_) => (json!(dtype.to_string()), json!("0x00")),
+        DType::C32 => return Err(unsupported(dtype)),
         DType::C64 | DType::C128 => (json!(dtype.to_string()), json!([0.0, 0.0])),
         DType::Bytes(n) => (extension("null_terminated_bytes", length(*n)?), json!("")),
         DType::Str(n) => {
@@ -149,7 +150,7 @@ fn named(dtype: &DType) -> Result<(Json, Json)> {
         DType::Variable(kind) if kind.arrow == DataType::Binary => {
             (json!("variable_length_bytes"), json!(""))
         }
-        DType::Long(_) | DType::Variable(_) => return Err(unsupported(dtype)),
+        DType::Long(_) | DType::Blocks(_) | DType::Variable(_) => return Err(unsupported(dtype)),
     })
 }
 

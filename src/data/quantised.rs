@@ -1,0 +1,86 @@
+//! Quantised values: integers of few bits that share scales. A stored element stands for `scale × level + offset`.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `decode`, `codebook`, `grids` | what the bits of each kind of block of ggml stand for |
+//! | `array` | an array of such blocks in a source |
+//! | `made`, `affine` | arrays that several stored tensors stand for together, and how their values are made |
+
+mod affine;
+mod array;
+mod codebook;
+mod decode;
+mod grids;
+mod made;
+
+pub use affine::{Affine, Along, Factor, Levels, Scales, Tabled};
+pub use array::BlockArray;
+pub use made::{MadeArray, Recipe};
+
+use crate::bytes::error::Result;
+use crate::bytes::task::Task;
+use crate::data::dtype::Blocks;
+use crate::data::region::Region;
+use std::ops::Range;
+
+/// What one element is made of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Quant {
+    /// What its own bits stand for: a whole number, or a value of a small table.
+    pub level: f32,
+    /// The factor that it shares with its neighbours.
+    pub scale: f32,
+    /// What is added, for types that have that.
+    pub offset: Option<f32>,
+}
+
+impl Quant {
+    /// `scale × level + offset`, in float32.
+    pub fn value(self) -> f32 {
+        match self.offset {
+            Some(offset) => self.scale * self.level + offset,
+            None => self.scale * self.level,
+        }
+    }
+}
+
+/// The stored block that an element lies in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Block {
+    /// Where it lies in its source, in bytes.
+    pub span: Range<u64>,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// The number of its first element in C order, and how many it has.
+    pub elements: Range<u64>,
+}
+
+/// Access to elements as they are stored, beside their values that [`read`](crate::data::content::Array::read) gives.
+pub trait Quantised: Send + Sync {
+    /// The elements of `region` in C order: what they are made of.
+    ///
+    /// # Errors
+    /// Those of reading; `Limit` for more than [`limits::READ`](crate::bytes::limits::READ) bytes.
+    fn quants(&self, task: &Task, region: &Region) -> Result<Vec<Quant>>;
+
+    /// The block that the element at `index` lies in; `None` where its parts lie in several places.
+    ///
+    /// # Errors
+    /// Those of reading; `Malformed` for an index beyond the array.
+    fn block(&self, task: &Task, index: &[u64]) -> Result<Option<Block>>;
+}
+
+/// The values of whole blocks: `out` gets the bytes of little-endian float32, as far as it reaches.
+pub fn decode(kind: Blocks, blocks: &[u8], out: &mut [u8]) {
+    decode::blocks(kind, blocks, &mut decode::Values(out.as_chunks_mut::<4>().0));
+}
+
+/// What the elements of whole blocks are made of.
+pub fn quants(kind: Blocks, blocks: &[u8]) -> Vec<Quant> {
+    let mut out = Vec::new();
+    decode::blocks(kind, blocks, &mut out);
+    out
+}
+
+#[cfg(test)]
+mod tests;
