@@ -60,6 +60,9 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
         let what = "JSON has numbers, texts and booleans only; a reader infers narrower types again";
         losses.push(note(LossKind::Type, what).if_any());
     }
+    if table.schema().fields().iter().any(|field| !field.is_nullable()) {
+        losses.push(note(LossKind::Null, "JSON does not say that a column has no nulls").if_any());
+    }
     if table.schema().fields().is_empty() {
         losses.push(note(LossKind::Name, "rows without columns are empty objects"));
     }

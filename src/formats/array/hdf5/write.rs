@@ -22,7 +22,7 @@ use crate::data::format::{loss, note};
 use crate::data::region::pieces;
 use crate::data::scan::array_bytes;
 use arrow::array::RecordBatch;
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, Fields};
 use cells::{Cell, Rows};
 use library::{Dataset, File, Group, Storage, Type};
 use std::collections::BTreeSet;
@@ -78,10 +78,7 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
             }
         }
         Data::Table(table) => {
-            if table.schema().fields().iter().any(|field| !field.is_nullable()) {
-                let what = "HDF5 does not say that a column has no nulls";
-                losses.push(note(LossKind::Null, what));
-            }
+            losses.extend(null_loss(table.schema().fields()));
             for field in table.schema().fields() {
                 column_losses("", field.name(), field.data_type(), &mut losses);
             }
@@ -98,6 +95,12 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
     losses
 }
 
+/// What is said where one of these columns can have no nulls.
+fn null_loss(fields: &Fields) -> Option<Loss> {
+    let any = fields.iter().any(|field| !field.is_nullable());
+    any.then(|| note(LossKind::Null, "HDF5 does not say that a column has no nulls"))
+}
+
 /// The losses of the array at `path`, or of its field `subject`.
 fn array_losses(path: &str, subject: &str, dtype: &DType, losses: &mut Vec<Loss>) {
     let mut say = |made: Loss| losses.push(made.at(path).of(subject));
@@ -106,6 +109,9 @@ fn array_losses(path: &str, subject: &str, dtype: &DType, losses: &mut Vec<Loss>
         DType::Variable(kind) => {
             if kind.word != "str" && kind.arrow == DataType::Utf8 {
                 say(note(LossKind::Type, format!("its elements ({}) become text", kind.word)));
+            }
+            if let DataType::Struct(fields) = &kind.arrow {
+                losses.extend(null_loss(fields).map(|loss| loss.at(path)));
             }
             column_losses(path, subject, &kind.arrow, losses);
         }
