@@ -27,6 +27,7 @@ const NOT_HERE: &[(&str, &str)] = &[
     ),
     ("torch_distributed", "a folder"),
     ("pytorch_sharded", "a folder"),
+    ("pickleshare", "a folder"),
     ("delta", "a folder"),
     ("iceberg", "a folder"),
     ("dataset", "a folder"),
@@ -49,6 +50,7 @@ const READ_MORE: &[(&str, &str)] = &[
     ("lz4", DECOMPRESSED),
     ("zlib", DECOMPRESSED),
     ("json", "the first hundred elements are found in steps of a megabyte"),
+    ("lightgbm", "what follows the trees is looked for in the last 4 MB"),
 ];
 
 /// A document that is made as it is read: how it begins, a pattern that is repeated, how it ends.
@@ -314,6 +316,36 @@ fn ggml() -> Vec<u8> {
     padded(bytes(&[b"tjgg", &numbers(&[3, 0, 32, 256, 4, 1, 8, 0]), &tensor, b"x"]), 32, 0)
 }
 
+/// One array of 32-bit floats, and its name behind it (version 2: dense, one dimension, on a processor).
+fn mxnet() -> Document {
+    let (le, long) = (|n: u32| n.to_le_bytes(), |n: u64| n.to_le_bytes());
+    let tail = bytes(&[&long(1), &long(5), b"arg:x"]);
+    let start = 8 * 3 + 4 * 3 + 8 + 4 * 3;
+    let values = (SIZE - start - tail.len() as u64) / 4;
+    let shape = bytes(&[&le(0xf993_fac9), &le(0), &le(1), &long(values)]);
+    // The elements are multiples of four bytes: what is left over is a longer name.
+    let left = (SIZE - start - values * 4) as usize;
+    let name = padded(b"arg:x".to_vec(), left - 16, b'x');
+    let tail = bytes(&[&long(1), &long(name.len() as u64), &name]);
+    let head = bytes(&[&long(0x112), &long(0), &long(1), &shape, &le(1), &le(0), &le(0)]);
+    Document { id: "mxnet_params", name: "large.params", head, fill: vec![0], tail }
+}
+
+/// A pickle of one long byte string (protocol 4, BINBYTES8).
+fn pickle(id: &'static str, name: &'static str) -> Document {
+    let head = bytes(&[b"\x80\x04\x8e", &(SIZE - 12).to_le_bytes()]);
+    Document { id, name, head, fill: vec![0], tail: b".".to_vec() }
+}
+
+/// A model of LightGBM's whose first tree is repeated.
+fn lightgbm() -> Document {
+    let whole = String::from_utf8(fixture("lightgbm/regression.txt")).unwrap();
+    let (head, rest) = whole.split_once("Tree=0").unwrap();
+    let (trees, tail) = rest.split_once("end of trees").unwrap();
+    let fill = format!("Tree=0{}", trees.split("Tree=").next().unwrap());
+    text("lightgbm", "large.txt", head, &fill, &format!("\n\nend of trees{tail}"))
+}
+
 fn png() -> Document {
     let header = bytes(&[b"IHDR", &16384u32.to_be_bytes(), &16384u32.to_be_bytes(), &[8, 6, 0, 0, 0]]);
     let mut sum = flate2::Crc::new();
@@ -385,6 +417,14 @@ fn documents() -> Vec<Document> {
         zip("torchscript", "torchscript/scripted.pt"),
         zip("torch_export", "torch_export/small.pt2"),
         zip("pytorch", "pytorch/big_endian.pt"),
+        mxnet(),
+        pickle("pickle", "large.pkl"),
+        pickle("joblib", "large.joblib"),
+        longer("shelve", "shelve/gnu.gdbm"),
+        zip("keras", "keras/sequential.keras"),
+        longer("xgboost", "xgboost/old_gbtree.xgb"),
+        longer("catboost", "catboost/numbers.cbm"),
+        lightgbm(),
         longer("pcd", "pcd/fields_binary.pcd"),
         png(),
         longer("jpeg", "jpeg/comment.jpg"),
