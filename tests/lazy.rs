@@ -50,7 +50,6 @@ const READ_MORE: &[(&str, &str)] = &[
     ("lz4", DECOMPRESSED),
     ("zlib", DECOMPRESSED),
     ("json", "the first hundred elements are found in steps of a megabyte"),
-    ("lightgbm", "what follows the trees is looked for in the last 4 MB"),
 ];
 
 /// A document that is made as it is read: how it begins, a pattern that is repeated, how it ends.

@@ -4,6 +4,7 @@
 //!
 //! What counts as unusual stands in the constants below; a finding says its numbers, so that a person can judge.
 
+mod configuration;
 mod siblings;
 
 use crate::bytes::display;
@@ -12,6 +13,7 @@ use crate::bytes::task::Task;
 use crate::data::cell::float64;
 use crate::data::content::Array;
 use crate::data::dtype::DType;
+use crate::data::node::Node;
 use crate::data::parameters::{Misplaced, Parameters, Tensor, Tensors};
 use crate::data::stats::tensor::{TensorStats, ZeroLines, first_element, float_range};
 use rayon::prelude::*;
@@ -151,11 +153,11 @@ const SUBNORMAL: (f64, f64) = (0.2, 0.01);
 /// The share of saturated elements of floats of 8 bits and less, whose scale puts the largest there, that is warned of.
 const SATURATED: f64 = 0.001;
 
-/// Looks at the tensors of a table, each once.
+/// Looks at the tensors of a table, each once; `node` is what they lie below.
 ///
 /// # Errors
 /// `Cancelled`. A tensor that cannot be read is a finding.
-pub fn examine(task: &Task, parameters: &Parameters, problems: &[Misplaced]) -> Result<Health> {
+pub fn examine(task: &Task, node: &Node, parameters: &Parameters, problems: &[Misplaced]) -> Result<Health> {
     let tensors = parameters.tensors();
     let bytes = tensors.iter().fold(0u64, |sum, tensor| sum.saturating_add(tensor.bytes()));
     task.set_total(bytes);
@@ -174,6 +176,7 @@ pub fn examine(task: &Task, parameters: &Parameters, problems: &[Misplaced]) -> 
     let (stats, found): (Vec<_>, Vec<_>) = all.into_iter().unzip();
     let mut findings: Vec<Finding> = found.into_iter().flatten().collect();
     findings.extend(problems.iter().filter_map(of_problem));
+    findings.extend(configuration::misfits(node, tensors));
     findings.extend(siblings::norms(tensors, &stats));
     findings.extend(same(tensors, &stats));
     findings.extend(types(tensors));
@@ -406,9 +409,9 @@ fn types(tensors: &[Tensor]) -> Option<Finding> {
 ///
 /// # Errors
 /// Those of reading the tree; `Cancelled`.
-pub fn of_node(task: &Task, node: &Arc<crate::data::node::Node>, path: &str) -> Result<Health> {
+pub fn of_node(task: &Task, node: &Arc<Node>, path: &str) -> Result<Health> {
     let found = Tensors::below(task, node, path)?;
-    examine(task, &Parameters::new(found.all), &found.problems)
+    examine(task, node, &Parameters::new(found.all), &found.problems)
 }
 
 #[cfg(test)]

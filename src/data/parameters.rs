@@ -1,6 +1,8 @@
 //! The tensors of a model, whatever file holds them: all arrays of numbers below a node, and a table of them with a row
 //! each. What only a pass over the elements tells is read when a column of it is.
 
+pub mod groups;
+
 use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
@@ -15,6 +17,7 @@ use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use parking_lot::Mutex;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A tensor of a model.
 #[derive(Clone)]
@@ -66,13 +69,17 @@ pub struct Tensors {
 }
 
 impl Tensors {
-    /// Those at and below `node`, whose own path is `path`. Parts of a table or a picture are no tensors.
+    /// Those at and below `node`, whose own path is `path`. Parts of a table or a picture are no tensors, and what is made
+    /// of other tensors below the node counts once.
     ///
     /// # Errors
     /// Those of reading the tree; `Limit` where there are more nodes than [`limits::WALKED`].
     pub fn below(task: &Task, node: &Arc<Node>, path: &str) -> Result<Self> {
         let mut found = Tensors::default();
-        let walked = open::walk_all(task, node, path, limits::DEPTH, &mut |node, path, _| {
+        let walked = open::walk_all(task, node, path, limits::DEPTH, &mut |node, path, level| {
+            if node.derived && level > 0 {
+                return Ok(false);
+            }
             if let Some(error) = &node.problem {
                 found.problems.push(Misplaced { path: path.to_owned(), error: error.clone() });
             }
@@ -204,6 +211,8 @@ pub struct Parameters {
     columns: Columns,
     total: u64,
     scanned: Arc<Vec<Mutex<Scanned>>>,
+    /// How many passes were made.
+    passes: Arc<AtomicUsize>,
 }
 
 impl Parameters {
@@ -216,6 +225,7 @@ impl Parameters {
             scanned: Arc::new(tensors.iter().map(|_| Mutex::default()).collect()),
             tensors: Arc::new(tensors),
             columns: schema.into(),
+            passes: Arc::default(),
         }
     }
 
@@ -227,6 +237,11 @@ impl Parameters {
     /// The elements of all of them.
     pub fn total(&self) -> u64 {
         self.total
+    }
+
+    /// How many of them were gone through: what is known changes with it.
+    pub fn passes(&self) -> usize {
+        self.passes.load(Ordering::Relaxed)
     }
 
     /// What a pass over the nth has told, if there was one. Never waits for a pass that runs.
@@ -248,7 +263,11 @@ impl Parameters {
         // Without the lock: a thread of the pool that waits for its parts may come here again.
         let made = tensor(&*one.array, task).map(Arc::new).map_err(|error| error.in_node(&one.path));
         let made = made.unless_cancelled()?;
-        place.lock().get_or_insert(made).clone()
+        let mut place = place.lock();
+        if place.is_none() {
+            self.passes.fetch_add(1, Ordering::Relaxed);
+        }
+        place.get_or_insert(made).clone()
     }
 
     /// The names, types and shapes of some rows, and what is known of their storage.

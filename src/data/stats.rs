@@ -34,12 +34,13 @@ pub enum Distinct {
 }
 
 /// Moments of numbers that can be merged (Chan, Golub and LeVeque 1979).
-#[derive(Clone, Copy, Debug, Default)]
-struct Moments {
-    count: u64,
-    mean: f64,
-    squares: f64,
-    sum: f64,
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Moments {
+    pub(crate) count: u64,
+    pub(crate) mean: f64,
+    /// The sum of the squares of the distances from the mean.
+    pub(crate) squares: f64,
+    pub(crate) sum: f64,
 }
 
 impl Moments {
@@ -57,7 +58,7 @@ impl Moments {
         }
     }
 
-    fn merge(self, other: Moments) -> Moments {
+    pub(crate) fn merge(self, other: Moments) -> Moments {
         if self.count == 0 || other.count == 0 {
             return if self.count == 0 { other } else { self };
         }
@@ -71,12 +72,12 @@ impl Moments {
         }
     }
 
-    fn mean(&self) -> Option<f64> {
+    pub(crate) fn mean(&self) -> Option<f64> {
         (self.count > 0).then_some(self.sum / self.count as f64)
     }
 
     /// Of the whole population, as NumPy's default.
-    fn std(&self) -> Option<f64> {
+    pub(crate) fn std(&self) -> Option<f64> {
         (self.count > 0).then(|| (self.squares / self.count as f64).sqrt())
     }
 }

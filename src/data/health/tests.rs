@@ -161,3 +161,74 @@ fn integers_and_masks_are_not_judged() {
     tensors.push(("mask".to_owned(), vec![64, 64], mask, DType::I32));
     assert_eq!(health(&tensors).findings, Vec::new());
 }
+
+/// A model of a layer as Llama has them, with a configuration.
+fn configured(config: serde_json::Value, change: impl Fn(&mut Vec<(String, Vec<u64>)>)) -> Vec<Finding> {
+    let mut shapes: Vec<(String, Vec<u64>)> = [
+        ("model.embed_tokens.weight", vec![40, 16]),
+        ("model.layers.0.self_attn.q_proj.weight", vec![16, 16]),
+        ("model.layers.0.self_attn.k_proj.weight", vec![8, 16]),
+        ("model.layers.0.mlp.down_proj.weight", vec![16, 24]),
+        ("model.norm.weight", vec![16]),
+    ]
+    .map(|(name, shape)| (name.to_owned(), shape))
+    .into();
+    change(&mut shapes);
+    let leaves = shapes.iter().enumerate().map(|(n, (name, shape))| {
+        let count = shape.iter().product::<u64>() as usize;
+        leaf(name, DType::F32, shape, &weights(count, 0.02, n as u64 + 1))
+    });
+    let mut root = Node::new("model", "model").separator("").listed(leaves.collect());
+    for (name, value) in config.as_object().unwrap() {
+        root.attributes.push((name.clone(), value.clone().into()));
+    }
+    let health = of_node(&Task::new(), &Arc::new(root), "").unwrap();
+    health.findings.into_iter().filter(|finding| finding.check == Check::Shape).collect()
+}
+
+#[test]
+fn shapes_are_held_against_the_configuration() {
+    let config = serde_json::json!({
+        "model_type": "llama", "hidden_size": 16, "intermediate_size": 24, "num_attention_heads": 4,
+        "num_key_value_heads": 2, "num_hidden_layers": 1, "vocab_size": 40,
+    });
+    assert_eq!(configured(config.clone(), |_| ()), []);
+    let found = configured(config.clone(), |shapes| shapes[2].1 = vec![16, 16]);
+    only(&found, Check::Shape, "model.layers.0.self_attn.k_proj.weight", 1, None);
+    assert_eq!(
+        found[0].message,
+        "its shape is 16×16, the configuration says 8×16 (num_key_value_heads × hidden_size / \
+         num_attention_heads, hidden_size)"
+    );
+    let found = configured(config.clone(), |shapes| shapes[0].1 = vec![41, 16]);
+    only(&found, Check::Shape, "model.embed_tokens.weight", 1, None);
+    let mut more = config.clone();
+    more["num_hidden_layers"] = 3.into();
+    let found = configured(more, |_| ());
+    only(&found, Check::Shape, "", 2, None);
+    // Of what is not known nothing is said.
+    let mut other = config;
+    other["model_type"] = "mixtral".into();
+    assert_eq!(configured(other, |shapes| shapes[0].1 = vec![41, 16]), []);
+}
+
+#[test]
+fn the_keys_of_gguf_are_a_configuration() {
+    let rename = |shapes: &mut Vec<(String, Vec<u64>)>| {
+        let names = ["token_embd", "blk.0.attn_q", "blk.0.attn_k", "blk.0.ffn_down", "output_norm"];
+        for (one, name) in shapes.iter_mut().zip(names) {
+            one.0 = format!("{name}.weight");
+        }
+    };
+    let config = serde_json::json!({
+        "general.architecture": "llama", "llama.embedding_length": 16, "llama.feed_forward_length": 24,
+        "llama.attention.head_count": 4, "llama.attention.head_count_kv": 2, "llama.block_count": 1,
+        "tokenizer.ggml.tokens": vec!["x"; 40],
+    });
+    assert_eq!(configured(config.clone(), rename), []);
+    let found = configured(config, |shapes| {
+        rename(shapes);
+        shapes[4].1 = vec![17];
+    });
+    only(&found, Check::Shape, "output_norm.weight", 1, None);
+}

@@ -46,7 +46,10 @@ pub(super) fn open(task: &Task, folder: &Folder) -> Result<Node> {
         let of_modules = adapter.clone();
         before.push(Node::new("lora", "modules").deferred_leaf(move |task| of_modules.table(task)));
         if !bases.is_empty() {
-            before.push(Node::deferred("merged", "merged weights", move |task| adapter.merged(task, &bases)));
+            let mut merged =
+                Node::deferred("merged", "merged weights", move |task| adapter.merged(task, &bases));
+            merged.derived = true;
+            before.push(merged);
         }
     }
     before.extend(beside(task, folder, &mut root)?);
@@ -176,6 +179,7 @@ impl Adapter {
             biased.map(|module| format!("{}: the bias of its second matrix is not merged", module.name)),
         );
         let mut node = Node::new("merged", "merged weights").read_as("base", path);
+        node.derived = true;
         node = node.read_as("formula", "W + scaling · B · A");
         node.remarks = left_out;
         Ok(modules::tree(node, leaves, Vec::new()).separator("/"))
