@@ -19,13 +19,14 @@
 //! 13. [`commands`], everything that the window can be asked to do.
 //! 14. [`exports`], those that wait, run or have ended.
 //! 15. [`session`], what is kept from one run to the next.
-//! 16. [`views`], what a tab shows: a folder or file for each kind of content.
-//! 17. [`status`], the bar at the bottom.
-//! 18. [`snippets`], a node as code that loads it.
-//! 19. [`inspector`], [`explorer`], right and left of the window.
-//! 20. [`tabs`], the middle.
-//! 21. [`drop`](mod@drop), [`start`], [`dialogs`], [`palette`]: what lies over them, or stands where nothing is open.
-//! 22. [`app`], what holds them together.
+//! 16. [`snippets`], a node as code that loads it.
+//! 17. [`node_menu`], what can be done with a node, as lines of a context menu.
+//! 18. [`views`], what a tab shows: a folder or file for each kind of content.
+//! 19. [`status`], the bar at the bottom.
+//! 20. [`inspector`], [`explorer`], right and left of the window.
+//! 21. [`tabs`], the middle.
+//! 22. [`drop`](mod@drop), [`start`], [`dialogs`], [`palette`]: what lies over them, or stands where nothing is open.
+//! 23. [`app`], what holds them together.
 //!
 //! # Adding something
 //! - A command of the window: a line of the table in [`commands`]; the compiler then asks [`app`] (`act.rs`) for its arm.
@@ -54,6 +55,7 @@ mod files;
 pub(crate) mod grid;
 pub(crate) mod icons;
 mod inspector;
+mod node_menu;
 mod palette;
 mod samples;
 mod search;

@@ -36,6 +36,8 @@ pub struct Format {
     pub takes_any: bool,
     /// The kinds of content that its nodes hold.
     pub reads: &'static [Kind],
+    /// Its arrays are the parameters of a model: what a look at a file begins with.
+    pub holds_weights: bool,
     /// What may be set when opening (a CSV's delimiter).
     pub options: &'static [OptionSpec],
     /// Reads headers and makes the tree.
@@ -56,6 +58,7 @@ impl Format {
             sniff: None,
             takes_any: false,
             reads: &[],
+            holds_weights: false,
             options: &[],
             open,
             targets: &[],

@@ -2,6 +2,7 @@
 //! each. What only a pass over the elements tells is read when a column of it is.
 
 pub mod groups;
+pub mod treemap;
 
 use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
@@ -26,6 +27,8 @@ pub struct Tensor {
     pub path: String,
     /// Its elements.
     pub array: Arc<dyn Array>,
+    /// Its node.
+    pub node: Arc<Node>,
 }
 
 impl Tensor {
@@ -85,7 +88,11 @@ impl Tensors {
             }
             match &node.content {
                 Some(Content::Array(array)) if has_tensor_stats(array.dtype()) && !node.bare_dimension => {
-                    found.all.push(Tensor { path: path.to_owned(), array: array.clone() });
+                    found.all.push(Tensor {
+                        path: path.to_owned(),
+                        array: array.clone(),
+                        node: node.clone(),
+                    });
                     Ok(true)
                 }
                 None | Some(Content::Array(_)) => Ok(true),

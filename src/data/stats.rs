@@ -4,6 +4,7 @@
 mod array;
 mod blocks;
 mod column;
+pub mod difference;
 mod floats;
 mod histogram;
 mod image;

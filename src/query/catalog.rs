@@ -10,6 +10,7 @@ use crate::data::content::{Content, Rows, Table};
 use crate::data::format::Options;
 use crate::data::node::Node;
 use crate::data::open::{self, Document};
+use crate::data::parameters::{Parameters, Tensors};
 use crate::engines::multifile::concat::partition;
 use arrow::datatypes::DataType;
 use parking_lot::{Mutex, RwLock};
@@ -21,6 +22,9 @@ use std::sync::{Arc, Weak};
 const TABLES: usize = 2_000;
 /// How deep tables are looked for in a document.
 const DEEP: usize = 6;
+
+/// The name of the table of a model's tensors, where nothing in the file is called so.
+const PARAMETERS: &str = "parameters";
 
 /// How many of the nodes below a table are looked at for further tables.
 const BESIDE: u64 = 32;
@@ -256,12 +260,17 @@ fn table_at(task: &Task, files: &[PathBuf], node: &str) -> Result<Arc<dyn Table>
     let document = crate::formats::open(task, path, &Options::default())?;
     if !node.is_empty() {
         let found = document.root.find(task, node).map_err(named)?;
+        if found.is_none() && node == PARAMETERS && document.format.holds_weights {
+            return parameters(task, &document).map_err(named);
+        }
         let found = found.ok_or_else(|| named(Error::io(format!("there is no node {node:?} in it"))))?;
         let table = found.content.as_ref().and_then(|content| as_table(&found.name, content));
         return table.ok_or_else(|| named(Error::unsupported(format!("{node} is no table"))));
     }
     let mut inside = tables_in(task, &document).map_err(named)?;
     match inside.len() {
+        // Of a model all tensors are told of.
+        n if n > 1 && document.format.holds_weights => parameters(task, &document).map_err(named),
         // What a file is as a whole comes first; what lies beside that is named.
         n if n == 1 || inside.first().is_some_and(|(path, _)| path.is_empty()) => Ok(inside.remove(0).1),
         0 => Err(named(document.root.problem.clone().unwrap_or_else(|| {
@@ -303,7 +312,15 @@ fn tables_in(task: &Task, document: &Document) -> Result<Vec<(String, Arc<dyn Ta
         }
         Ok(found.len() < TABLES)
     })?;
+    if document.format.holds_weights && root.find(task, PARAMETERS)?.is_none() {
+        found.push((PARAMETERS.to_owned(), parameters(task, document)?));
+    }
     Ok(found)
+}
+
+/// The tensors of a model, a row each.
+fn parameters(task: &Task, document: &Document) -> Result<Arc<dyn Table>> {
+    Ok(Arc::new(Parameters::new(Tensors::below(task, &document.root, "")?.all)))
 }
 
 /// The tables below a table that are no parts or states of it: the history of a lake table, the images of

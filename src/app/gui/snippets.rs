@@ -9,7 +9,7 @@ mod place;
 use gander::data::content::Kind;
 use gander::data::node::{Node, Value};
 
-use super::views::Target;
+use super::target::Target;
 use place::File;
 
 /// Text in Python's quotes.

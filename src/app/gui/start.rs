@@ -3,6 +3,7 @@
 use egui::{Label, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 use gander::bytes::display;
 use gander::data::content::Kind;
+use gander::data::format::Format;
 use gander::formats::FORMATS;
 
 use super::commands::{self, Action, CommandId};
@@ -75,19 +76,16 @@ fn kinds(ui: &mut Ui) {
     let theme = Theme::of(ui);
     theme::section_head(ui, "What can be opened", None);
     ui.add_space(space::S1);
-    let order = [Kind::Table, Kind::Array, Kind::Image, Kind::Text, Kind::Group, Kind::Bytes];
-    debug_assert_eq!(order.len(), Kind::ALL.len());
-    for kind in order {
-        let (icon, name) = match kind {
-            Kind::Table => (Icon::Table, "Tables"),
-            Kind::Array => (Icon::Tensor, "Arrays, models"),
-            Kind::Image => (Icon::Image, "Images"),
-            Kind::Text => (Icon::Document, "Text"),
-            Kind::Group => (Icon::Archive, "Archives"),
-            // What is left has a line of its own, without names.
-            Kind::Bytes => continue,
+    for line in Line::ALL {
+        let (icon, name) = match line {
+            Line::Tables => (Icon::Table, "Tables"),
+            Line::Arrays => (Icon::Array, "Arrays"),
+            Line::Models => (Icon::Tensor, "Models"),
+            Line::Images => (Icon::Image, "Images"),
+            Line::Texts => (Icon::Document, "Text"),
+            Line::Archives => (Icon::Archive, "Archives"),
         };
-        let names = extensions(kind);
+        let names = extensions(line);
         if names.is_empty() {
             continue;
         }
@@ -107,16 +105,36 @@ fn kinds(ui: &mut Ui) {
     });
 }
 
-/// The usual extensions of the formats whose first kind is this one; groups are archives and what is compressed.
-fn extensions(kind: Kind) -> Vec<&'static str> {
-    let first =
-        |reads: &[Kind]| reads.first().copied().filter(|kind| !matches!(kind, Kind::Group | Kind::Bytes));
+/// What the lines are about. Bytes have one of their own, without names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Line {
+    Tables,
+    Arrays,
+    Models,
+    Images,
+    Texts,
+    Archives,
+}
+
+impl Line {
+    const ALL: [Line; 6] =
+        [Line::Tables, Line::Arrays, Line::Models, Line::Images, Line::Texts, Line::Archives];
+}
+
+/// The usual extensions of the formats of a line: by their first kind, but for models and what is compressed.
+fn extensions(line: Line) -> Vec<&'static str> {
     // Containers name no kind; nor do formats that are recognised only, which have no place here.
     let containers = ["gzip", "zstd", "bzip2", "xz", "lz4", "zlib", "zip", "tar"];
-    let formats = FORMATS.iter().filter(|format| match kind {
-        Kind::Group => containers.contains(&format.id),
-        _ => first(format.reads) == Some(kind),
-    });
+    let line_of = |format: &Format| match format.reads.first() {
+        _ if containers.contains(&format.id) => Some(Line::Archives),
+        _ if format.holds_weights => Some(Line::Models),
+        Some(Kind::Table) => Some(Line::Tables),
+        Some(Kind::Array) => Some(Line::Arrays),
+        Some(Kind::Image) => Some(Line::Images),
+        Some(Kind::Text) => Some(Line::Texts),
+        Some(Kind::Group | Kind::Bytes) | None => None,
+    };
+    let formats = FORMATS.iter().filter(|format| line_of(format) == Some(line));
     let mut names: Vec<&str> = formats.filter_map(|format| format.extensions.first().copied()).collect();
     names.dedup();
     names

@@ -12,6 +12,7 @@ pub(crate) mod group;
 mod harness;
 mod hex;
 pub(crate) mod image;
+mod model;
 pub(crate) mod record;
 pub(crate) mod references;
 pub(crate) mod sql;
@@ -69,6 +70,8 @@ pub(crate) struct Workspace {
     pub(crate) statements: sql::Statements,
     /// How arrays of a shape were last looked at.
     pub(crate) mappings: Mappings,
+    /// The tensor that others are compared with.
+    pub(crate) reference: Option<model::compare::Reference>,
 }
 
 /// The words at the left of the status bar. Only the active tab's are shown.
@@ -237,7 +240,7 @@ pub(crate) fn node_view(target: &Target) -> Box<dyn View> {
     match &target.node.content {
         Some(Content::Array(array)) => array::make(target, array),
         Some(Content::Image(image)) => image::make(target, image),
-        None if target.node.has_children() => group::make(),
+        None if target.node.has_children() => model::make(target),
         Some(Content::Table(table)) => table::make(target, table),
         Some(Content::Text(text)) => text::make(target, text),
         Some(Content::Bytes(source)) => hex::make(target, source),

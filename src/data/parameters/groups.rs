@@ -116,12 +116,13 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// Puts tensors into groups, in their order.
-    pub fn new(tensors: &[Tensor], grouping: Grouping) -> Self {
+    /// Puts tensors into groups, in their order; `below` is the path of the node that they lie below, of which their names
+    /// say nothing.
+    pub fn new(tensors: &[Tensor], grouping: Grouping, below: &str) -> Self {
         let mut groups = Groups::default();
         let mut known: HashMap<(Option<usize>, String), usize> = HashMap::new();
         for (n, tensor) in tensors.iter().enumerate() {
-            let (parts, name) = parts(tensor, grouping);
+            let (parts, name) = parts(tensor, grouping, below);
             let mut parent = None;
             for part in parts {
                 let at =
@@ -138,7 +139,33 @@ impl Groups {
                 row = one.parent;
             }
         }
-        groups
+        match grouping {
+            Grouping::Module => groups.without_chains(),
+            Grouping::Dtype | Grouping::File => groups,
+        }
+    }
+
+    /// Without groups that hold one thing only: that has their names before its own.
+    fn without_chains(&self) -> Groups {
+        let mut made = Groups::default();
+        let mut waiting: Vec<(usize, Option<usize>)> =
+            self.top.iter().rev().map(|row| (*row, None)).collect();
+        while let Some((mut at, parent)) = waiting.pop() {
+            let Some(mut row) = self.rows.get(at) else { continue };
+            let mut name = row.name.clone();
+            while let [only] = row.children[..]
+                && let Some(inner) = self.rows.get(only)
+            {
+                name = format!("{name}.{}", inner.name);
+                (at, row) = (only, inner);
+            }
+            let new = made.add(parent, name, row.tensor);
+            if let Some(place) = made.rows.get_mut(new) {
+                (place.tensors, place.parameters, place.bytes) = (row.tensors, row.parameters, row.bytes);
+            }
+            waiting.extend(self.children(Some(at)).iter().rev().map(|child| (*child, Some(new))));
+        }
+        made
     }
 
     fn add(&mut self, parent: Option<usize>, name: String, tensor: Option<usize>) -> usize {
@@ -255,19 +282,19 @@ impl Groups {
 }
 
 /// The groups that a tensor lies in, from the outermost, and its name in them.
-fn parts(tensor: &Tensor, grouping: Grouping) -> (Vec<String>, String) {
+fn parts(tensor: &Tensor, grouping: Grouping, below: &str) -> (Vec<String>, String) {
+    let path = tensor.path.strip_prefix(below).unwrap_or(&tensor.path).trim_start_matches(['/', '.']);
     match grouping {
         Grouping::Module => {
-            let path = tensor.path.trim_start_matches('/');
             let mut parts: Vec<String> = path.splitn(DEPTH, ['.', '/']).map(str::to_owned).collect();
             let name = parts.pop().unwrap_or_default();
             (parts, name)
         }
-        Grouping::Dtype => (vec![tensor.array.dtype().to_string()], tensor.path.clone()),
+        Grouping::Dtype => (vec![tensor.array.dtype().to_string()], path.to_owned()),
         Grouping::File => {
             let file =
                 tensor.array.storage().map_or_else(String::new, |(source, _)| source.name().to_owned());
-            (vec![file], tensor.path.clone())
+            (vec![file], path.to_owned())
         }
     }
 }
@@ -279,12 +306,14 @@ mod tests {
     use crate::bytes::task::Task;
     use crate::data::content::array::Plain;
     use crate::data::dtype::DType;
+    use crate::data::node::Node;
     use std::sync::Arc;
 
     fn tensor(path: &str, values: &[f32]) -> Tensor {
         let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>();
         let plain = Plain::new(Source::memory("m", bytes), 0, DType::F32, vec![values.len() as u64]).unwrap();
-        Tensor { path: path.to_owned(), array: Arc::new(plain) }
+        let node = Arc::new(Node::new(path, "tensor"));
+        Tensor { path: path.to_owned(), array: Arc::new(plain), node }
     }
 
     fn model() -> Vec<Tensor> {
@@ -303,7 +332,7 @@ mod tests {
     #[test]
     fn groups_sum_up_what_lies_in_them() {
         let tensors = model();
-        let groups = Groups::new(&tensors, Grouping::Module);
+        let groups = Groups::new(&tensors, Grouping::Module, "");
         let layers = &groups.rows()[groups.children(None)[0]];
         assert_eq!(
             (layers.name.as_str(), layers.tensors, layers.parameters, layers.bytes),
@@ -326,27 +355,29 @@ mod tests {
 
     #[test]
     fn rows_are_folded_kept_and_sorted() {
-        let groups = Groups::new(&model(), Grouping::Module);
+        let groups = Groups::new(&model(), Grouping::Module, "");
         let same = |_: usize, _: usize| Ordering::Equal;
         let all = groups.arranged(&|_| true, &|_| true, &same);
-        assert_eq!(names(&groups, &all), ["layers", "0", "w", "b", "10", "w", "norm"]);
+        assert_eq!(names(&groups, &all), ["layers", "0", "w", "b", "10.w", "norm"]);
         assert_eq!(names(&groups, &groups.arranged(&|_| false, &|_| true, &same)), ["layers", "norm"]);
-        assert_eq!(names(&groups, &groups.arranged(&|_| true, &|n| n == 2, &same)), ["layers", "10", "w"]);
+        assert_eq!(names(&groups, &groups.arranged(&|_| true, &|n| n == 2, &same)), ["layers", "10.w"]);
         let rows = groups.rows();
         let large = |a: usize, b: usize| rows[b].parameters.cmp(&rows[a].parameters);
         let sorted = groups.arranged(&|_| true, &|_| true, &large);
-        assert_eq!(names(&groups, &sorted), ["layers", "0", "w", "b", "10", "w", "norm"]);
+        assert_eq!(names(&groups, &sorted), ["layers", "0", "w", "b", "10.w", "norm"]);
         let small = |a: usize, b: usize| large(b, a);
         let sorted = groups.arranged(&|_| true, &|_| true, &small);
-        assert_eq!(names(&groups, &sorted), ["norm", "layers", "0", "b", "w", "10", "w"]);
+        assert_eq!(names(&groups, &sorted), ["norm", "layers", "0", "b", "w", "10.w"]);
+        let inside = Groups::new(&model()[..2], Grouping::Module, "layers.0");
+        assert_eq!(names(&inside, inside.children(None)), ["w", "b"]);
         assert_eq!(names(&groups, &groups.opened(4)), ["layers"]);
-        assert_eq!(names(&groups, &groups.opened(7)), ["layers", "0", "10"]);
+        assert_eq!(names(&groups, &groups.opened(7)), ["layers", "0"]);
     }
 
     #[test]
     fn types_and_files_are_groups_too() {
         for (grouping, group) in [(Grouping::Dtype, "float32"), (Grouping::File, "m")] {
-            let groups = Groups::new(&model(), grouping);
+            let groups = Groups::new(&model(), grouping, "");
             assert_eq!(names(&groups, groups.children(None)), [group]);
             let inside = groups.children(Some(0));
             assert_eq!(names(&groups, inside)[0], "layers.0.w");
@@ -356,7 +387,8 @@ mod tests {
     #[test]
     fn a_path_of_very_many_parts_is_cut_into_few() {
         let deep = "a.".repeat(100_000);
-        let groups = Groups::new(&[tensor(&deep, &[1.0])], Grouping::Module);
-        assert_eq!(groups.rows().len(), DEPTH);
+        let groups = Groups::new(&[tensor(&deep, &[1.0])], Grouping::Module, "");
+        assert_eq!(groups.rows().len(), 1, "it is one chain");
+        assert_eq!(parts(&tensor(&deep, &[1.0]), Grouping::Module, "").0.len(), DEPTH - 1);
     }
 }

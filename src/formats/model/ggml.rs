@@ -33,6 +33,7 @@ pub static FORMAT: Format = Format {
         Magic::at(0, layout::GGLA),
     ],
     reads: &[Kind::Array, Kind::Table],
+    holds_weights: true,
     ..Format::new("ggml", "GGML", open)
 };
 

@@ -27,6 +27,7 @@ pub static FORMAT: Format = Format {
     extensions: &["gguf"],
     magic: &[Magic::at(0, MAGIC)],
     reads: &[Kind::Array, Kind::Table],
+    holds_weights: true,
     ..Format::new("gguf", "GGUF", open)
 };
 

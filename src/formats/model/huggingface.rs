@@ -37,6 +37,7 @@ pub static FORMAT: Format = Format {
     sniff: Some(sniff),
     reads: &[Kind::Group, Kind::Array, Kind::Table, Kind::Text],
     options: &[FOLDERS],
+    holds_weights: true,
     ..Format::new("huggingface", "Hugging Face model folder", open)
 };
 

@@ -24,6 +24,7 @@ pub static FORMAT: Format = Format {
     extensions: &["keras"],
     sniff: Some(sniff),
     reads: &[Kind::Table, Kind::Array],
+    holds_weights: true,
     ..Format::new("keras", "Keras model", open)
 };
 

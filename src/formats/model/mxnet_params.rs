@@ -40,6 +40,7 @@ pub static FORMAT: Format = Format {
     magic: &[Magic::at(0, MARK)],
     reads: &[Kind::Array],
     sniff: Some(sniff),
+    holds_weights: true,
     ..Format::new("mxnet_params", "MXNet parameters", open)
 };
 

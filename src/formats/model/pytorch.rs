@@ -46,6 +46,7 @@ pub static FORMAT: Format = Format {
     extensions: &["pt", "pth", "ckpt", "pytorch", "bin.index.json"],
     sniff: Some(sniff),
     reads: &[Kind::Array],
+    holds_weights: true,
     ..Format::new("pytorch", "PyTorch checkpoint", open)
 };
 
@@ -54,6 +55,7 @@ pub static SCRIPT: Format = Format {
     extensions: &["ptl", "torchscript", "pt", "pth"],
     sniff: Some(sniff_archive),
     reads: &[Kind::Array],
+    holds_weights: true,
     ..Format::new("torchscript", "TorchScript module", open_script)
 };
 
@@ -62,6 +64,7 @@ pub static EXPORTED: Format = Format {
     extensions: &["pt2"],
     sniff: Some(sniff_archive),
     reads: &[Kind::Array],
+    holds_weights: true,
     ..Format::new("torch_export", "PyTorch exported program", open_exported)
 };
 
@@ -69,6 +72,7 @@ pub static EXPORTED: Format = Format {
 pub static SHARDED: Format = Format {
     sniff: Some(|head| SHARDS.sniff_folder(head)),
     reads: &[Kind::Array],
+    holds_weights: true,
     ..Format::new("pytorch_sharded", "Sharded PyTorch model", |opening| {
         SHARDS.open_folder(opening, crate::formats::ALL)
     })
@@ -78,6 +82,7 @@ pub static SHARDED: Format = Format {
 pub static DISTRIBUTED: Format = Format {
     sniff: Some(distributed::sniff),
     reads: &[Kind::Array],
+    holds_weights: true,
     ..Format::new("torch_distributed", "Distributed PyTorch checkpoint", distributed::open)
 };
 

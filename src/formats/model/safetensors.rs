@@ -33,6 +33,7 @@ pub static FORMAT: Format = Format {
     extensions: &["safetensors", "safetensors.index.json"],
     sniff: Some(sniff),
     reads: &[Kind::Array],
+    holds_weights: true,
     ..Format::new("safetensors", "safetensors", open)
 };
 
@@ -41,6 +42,7 @@ pub static SHARDED: Format = Format {
     extensions: &[],
     sniff: Some(|head| SHARDS.sniff_folder(head)),
     reads: &[Kind::Array],
+    holds_weights: true,
     ..Format::new("safetensors_sharded", "Sharded safetensors model", |opening| {
         SHARDS.open_folder(opening, crate::formats::ALL)
     })

@@ -11,8 +11,9 @@ use crate::gui::commands::{Action, Where};
 use crate::gui::facts::{self, Sums};
 use crate::gui::files::{File, Files};
 use crate::gui::icons::Icon;
+use crate::gui::node_menu::{self, item};
 use crate::gui::search::Found;
-use crate::gui::target::{ExportSource, QueryStart, Target};
+use crate::gui::target::Target;
 use crate::gui::theme::{self, Theme, size, space};
 use crate::gui::ui::elided;
 use crate::gui::watch::Change;
@@ -268,28 +269,7 @@ pub(super) fn menu(ui: &mut Ui, about: &About, files: &Files, actions: &mut Vec<
         node,
     });
     if let Some(target) = target {
-        if item(ui, Icon::OpenOutside, "Open in a new tab") {
-            actions.push(Action::Show(target.clone(), Where::Kept));
-        }
-        if item(ui, Icon::SplitRight, "Open to the side") {
-            actions.push(Action::Show(target.clone(), Where::Side));
-        }
-        if item(ui, Icon::Export, "Export…") {
-            actions.push(Action::Export(ExportSource::Node(target.clone(), None)));
-        }
-        if target.node.kind() == Kind::Table && item(ui, Icon::Database, "Query with SQL") {
-            actions.push(Action::Query(QueryStart::Table(target.clone(), String::new())));
-        }
-        ui.separator();
-        if item(ui, Icon::Copy, "Copy path") {
-            actions.push(Action::Copy(target.address()));
-        }
-        if item(ui, Icon::Code, "Copy as Python") {
-            actions.push(Action::Copy(crate::gui::snippets::python(&target)));
-        }
-        if item(ui, Icon::Terminal, "Copy as command line") {
-            actions.push(Action::Copy(crate::gui::snippets::command_line(&target)));
-        }
+        node_menu::ui(ui, &target, actions);
         ui.separator();
     } else if item(ui, Icon::Copy, "Copy path") {
         actions.push(Action::Copy(file.path.display().to_string()));
@@ -322,14 +302,4 @@ pub(crate) fn open_as(ui: &mut Ui, file: u64, actions: &mut Vec<Action>) {
         });
     });
     shown.response.widget_info(|| WidgetInfo::labeled(Role::Button, true, words));
-}
-
-fn item(ui: &mut Ui, icon: Icon, words: &str) -> bool {
-    let response = ui.button(theme::icon_text(icon, words));
-    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, words));
-    if response.clicked() {
-        ui.close();
-        return true;
-    }
-    false
 }

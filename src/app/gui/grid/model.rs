@@ -128,27 +128,53 @@ pub(crate) struct Cell<'a> {
     pub(crate) text: Cow<'a, str>,
     /// What it holds.
     pub(crate) kind: CellKind,
+    /// What is drawn beside the text.
+    pub(crate) art: Option<Art>,
+}
+
+/// What a cell shows beside its text.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Art {
+    /// The cell stands in a tree: how many levels down, and of a group whether it is open.
+    Level {
+        /// Levels above it.
+        depth: usize,
+        /// `None` for what is no group.
+        open: Option<bool>,
+    },
+    /// A bar before the text: a part of one.
+    Share(f32),
+    /// Bars of these heights instead of the text.
+    Distribution(Vec<f32>),
+    /// The text in the colour of problems.
+    Alarm,
 }
 
 impl<'a> Cell<'a> {
     /// A cell of a kind.
     pub(crate) fn new(kind: CellKind, text: impl Into<Cow<'a, str>>) -> Self {
-        Self { text: text.into(), kind }
+        Self { text: text.into(), kind, art: None }
     }
 
     /// A cell whose value is not in memory yet.
     pub(crate) fn pending() -> Self {
-        Self { text: Cow::Borrowed(""), kind: CellKind::Pending }
+        Self { kind: CellKind::Pending, ..Self::default() }
     }
 
     /// A cell that could not be read.
     pub(crate) fn failed(message: impl Into<String>) -> Self {
-        Self { text: Cow::Borrowed(""), kind: CellKind::Failed(message.into()) }
+        Self { kind: CellKind::Failed(message.into()), ..Self::default() }
     }
 
     /// A missing value.
     pub(crate) fn null() -> Self {
-        Self { text: Cow::Borrowed("null"), kind: CellKind::Null }
+        Self::new(CellKind::Null, "null")
+    }
+
+    /// With something drawn beside its text.
+    pub(crate) fn with(mut self, art: Art) -> Self {
+        self.art = Some(art);
+        self
     }
 }
 

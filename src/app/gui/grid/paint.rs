@@ -7,10 +7,11 @@ use egui::text::{LayoutJob, TextWrapping};
 use egui::{Align2, Color32, FontId, Galley, Painter, Rect, Stroke, StrokeKind, Ui, pos2, vec2};
 
 use super::Grid;
-use super::model::{Cell, CellKind, GridModel, Side};
+use super::art;
+use super::model::{Art, Cell, CellKind, GridModel, Side};
 use super::view::{View, WRAPPED_LINES};
 use crate::gui::icons::Icon;
-use crate::gui::theme::{Theme, body_font, icon_family, italic_font, mono_font, size, space};
+use crate::gui::theme::{Theme, body_font, icon_family, italic_font, mono_font, semi_bold, size, space};
 
 /// Of a longer text only so many characters are laid out.
 pub(super) const DRAWN_CHARACTERS: usize = 300;
@@ -55,8 +56,19 @@ fn look(kind: &CellKind, theme: &Theme) -> (FontId, Color32) {
 }
 
 /// Lays a cell's text out in a width.
-fn lay_out(painter: &Painter, cell: &Cell<'_>, theme: &Theme, width: f32, wrap: bool) -> Arc<Galley> {
-    let (font, color) = look(&cell.kind, theme);
+fn lay_out(
+    painter: &Painter,
+    cell: &Cell<'_>,
+    theme: &Theme,
+    width: f32,
+    wrap: bool,
+    own: Option<Color32>,
+) -> Arc<Galley> {
+    let (mut font, color) = look(&cell.kind, theme);
+    let color = own.unwrap_or(color);
+    if matches!(cell.art, Some(Art::Level { open: Some(_), .. })) {
+        font = FontId::new(font.size, semi_bold());
+    }
     let mut job = LayoutJob::simple(drawn_text(&cell.text, wrap), font, color, width);
     job.break_on_newline = wrap;
     job.wrap = TextWrapping {
@@ -98,6 +110,10 @@ impl Grid {
     /// Paints a cell; true if not all of its text could be seen.
     fn paint_cell(&self, painter: &Painter, theme: &Theme, rect: Rect, side: Side, cell: &Cell<'_>) -> bool {
         let inner = rect.shrink2(vec2(space::CELL.min(rect.width() / 4.0), 0.0));
+        let (inner, color) = match &cell.art {
+            Some(art) => art::paint(painter, theme, inner, art),
+            None => (inner, None),
+        };
         match &cell.kind {
             CellKind::Pending => {
                 let bar = vec2(inner.width().min(48.0), 6.0);
@@ -121,7 +137,7 @@ impl Grid {
             _ if cell.text.is_empty() => return false,
             _ => {}
         }
-        let galley = lay_out(painter, cell, theme, inner.width(), self.wrap());
+        let galley = lay_out(painter, cell, theme, inner.width(), self.wrap(), color);
         let elided = galley.elided || cell.text.len() > DRAWN_CHARACTERS * 4;
         let x = match side {
             Side::Left => inner.left(),
@@ -208,8 +224,8 @@ impl Grid {
             let mut width = head.size().x + super::header::marks_width(&model.column(column));
             for row in view.first_row..view.end_row {
                 let cell = model.cell(row, column);
-                let galley = lay_out(ui.painter(), &cell, theme, f32::INFINITY, self.wrap());
-                width = width.max(galley.size().x);
+                let galley = lay_out(ui.painter(), &cell, theme, f32::INFINITY, self.wrap(), None);
+                width = width.max(galley.size().x + cell.art.as_ref().map_or(0.0, art::width));
             }
             // A long text does not push everything else out of sight.
             let most = (view.body.width() * 0.8).max(super::columns::MIN_WIDTH);

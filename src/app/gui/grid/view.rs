@@ -248,7 +248,9 @@ fn gutter_width(grid: &mut Grid, ui: &Ui, model: &dyn GridModel) -> f32 {
     if grid.rows > 0 {
         let advance = ui.fonts_mut(|fonts| fonts.glyph_width(&mono_font(), '0'));
         for row in [grid.top.row.min(grid.rows - 1), grid.rows - 1] {
-            let characters = model.row_label(row).chars().count().max(model.widest_label()).clamp(3, 32);
+            let characters = model.row_label(row).chars().count().max(model.widest_label());
+            // Rows without labels need no room for them.
+            let characters = if characters == 0 { 0 } else { characters.clamp(3, 32) };
             grid.gutter = grid.gutter.max(width_of(characters as f32, advance));
         }
     }
