@@ -8,16 +8,20 @@
 //! children FILE NODE          opens the file and lists the first 100 children
 //! summary FILE                the exact summary of all columns; `first-summary` what is there at first
 //! page FILE NODE FIRST        opens the file and reads 100 rows
+//! parameters FILE             statistics and content hashes of all tensors
+//! copy FILE                   a copy in memory of as many bytes, by all threads
 //! queries SQL FILE…           each statement of a file on its own line: `seconds NAME X`
 //! ```
 
 use gander::data::content::{Array, Content, Table};
 use gander::data::format::Options;
 use gander::data::node::Node;
+use gander::data::parameters::{Parameters, Tensors};
 use gander::data::region::{Region, Span};
 use gander::data::stats::summary;
 use gander::query::{Engine, Settings};
 use gander::{Document, Error, Result, Task};
+use rayon::prelude::*;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -37,6 +41,8 @@ fn main() -> std::process::ExitCode {
         ["summary", file] => summaries(file, true),
         ["first-summary", file] => summaries(file, false),
         ["page", file, node, first] => page(file, node, first),
+        ["parameters", file] => parameters(file),
+        ["copy", file] => copy(file),
         ["queries", statements, files @ ..] => queries(statements, files),
         // `cargo bench` starts every bench; this one has nothing to do alone.
         _ => Ok(()),
@@ -97,6 +103,31 @@ fn full(file: &str, path: &str, threads: Option<&str>) -> Result<()> {
             pool.map_err(|error| Error::bug(error.to_string()))?.install(read)
         }
     }
+}
+
+fn parameters(file: &str) -> Result<()> {
+    let task = Task::new();
+    let root = open(file)?.root;
+    let parameters = Parameters::new(Tensors::below(&task, &root, "")?.all);
+    let began = Instant::now();
+    let hashes: Vec<u128> = (0..parameters.tensors().len())
+        .into_par_iter()
+        .map(|n| Ok(parameters.stats(&task, n)?.hash))
+        .collect::<Result<_>>()?;
+    report(began);
+    std::hint::black_box(&hashes);
+    Ok(())
+}
+
+fn copy(file: &str) -> Result<()> {
+    let len = std::fs::metadata(file).map_err(|error| Error::io(error.to_string()))?.len() as usize;
+    // Both are written once, so that the copy does not wait for fresh pages.
+    let (from, mut to) = (vec![3u8; len], vec![1u8; len]);
+    let began = Instant::now();
+    to.par_chunks_mut(1 << 24).zip(from.par_chunks(1 << 24)).for_each(|(to, from)| to.copy_from_slice(from));
+    report(began);
+    std::hint::black_box(&to);
+    Ok(())
 }
 
 /// The n-th place below `end`, the same in the scripts of the peers.

@@ -63,6 +63,7 @@ const BERT: Shapes = &[
     ("attention.self.value.weight", &[Hidden, Hidden]),
     ("attention.output.dense.weight", &[Hidden, Hidden]),
     ("intermediate.dense.weight", &[Inner, Hidden]),
+    ("output.dense.weight", &[Hidden, Inner]),
     ("pooler.dense.weight", &[Hidden, Hidden]),
 ];
 
