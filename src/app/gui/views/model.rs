@@ -28,7 +28,7 @@ use super::{Request, Target, View, ViewCommand, ViewCx, group, labels, restored,
 use crate::gui::commands::{ALT, Action, Label, Where};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
-use crate::gui::ui::{drop_down, splitter};
+use crate::gui::ui::{drop_down, drop_form, splitter};
 use compare::{Comparison, Reference};
 use rows::{Compared, Kept, Rows, RowsCx};
 use treemap::Treemap;
@@ -107,6 +107,8 @@ const BY_ITSELF: u64 = 32 << 30;
 const AGAIN: Duration = Duration::from_millis(100);
 /// The least heights of the table and of the treemap, in points.
 const LEAST: [f32; 2] = [120.0, 60.0];
+/// In a narrower bar the options are in a menu, in points.
+const NARROW: f32 = 400.0;
 /// The part of the height that the treemap has at first.
 const TREEMAP: f32 = 0.32;
 
@@ -466,6 +468,9 @@ impl View for Model {
         theme::segmented(ui, "Show", &mut self.mode, &modes);
         ui.add_space(space::S1);
         match self.mode {
+            Mode::Parameters if ui.available_width() < NARROW => {
+                drop_form(ui, "Options", "How tensors are shown", |ui| self.options(ui));
+            }
             Mode::Parameters => self.options(ui),
             Mode::Health => {}
             Mode::Contents => self.contents.toolbar(ui, cx),
