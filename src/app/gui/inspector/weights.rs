@@ -104,7 +104,7 @@ impl Weights {
         let (theme, rows, columns) = (Theme::of(ui), plane.height(), plane.width());
         ui.add_space(space::S3);
         let size = format!("{rows} × {columns}");
-        theme::section_head(ui, "Singular values", Some((size.as_str(), theme.dim)));
+        theme::section_head(ui, "Spectrum", Some((size.as_str(), theme.dim)));
         ui.add_space(space::S2);
         if !has_spectrum(rows, columns) {
             ui.add(egui::Label::new(theme::dim(theme, "Too large to be decomposed here.")).wrap());

@@ -57,7 +57,7 @@ fn a_matrix_has_norms_bits_and_on_a_click_singular_values() {
     let mut harness = bench(plain(DType::F32, &[16, 16], diagonal(16)));
     until(&mut harness, "L1 norm: 136");
     // √(1² + … + 16²), and the largest element.
-    harness.get_by_label("L2 norm: 38.678");
+    harness.get_by_label("L2 norm: 38.67816");
     harness.get_by_label("L∞ norm: 16");
     harness.get_by_label("zeros: 240 (93.75 %)");
     harness.get_by_label("exponents in use: 2^0 … 2^4 · 5");

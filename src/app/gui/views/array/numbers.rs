@@ -649,7 +649,7 @@ impl GridModel for Model<'_> {
         let dtype = self.array.dtype();
         let width = dtype.bits() as f32 / 4.0 + if dtype.is_complex() { 8.0 } else { 4.0 };
         let beside = match self.bits {
-            true if self.array.quantised().is_some() => 30.0,
+            true if self.array.quantised().is_some() => 26.0,
             true if bits(dtype, &[0; 16]).is_some() => width,
             _ => 0.0,
         };

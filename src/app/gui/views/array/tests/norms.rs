@@ -77,7 +77,7 @@ fn an_element_of_blocks_shows_its_bits_and_the_scale_of_its_block() {
     settle(&mut harness);
     harness.get_by_label("Bits and scale beside the value").click();
     settle(&mut harness);
-    assert!(super::cell(&harness, "1.5  0101 × 0.5 − 1").is_some());
+    assert!(super::cell(&harness, "-0.5  0001 × 0.5 − 1").is_some());
     // Turned, each element keeps its own.
     assert!(harness.state_mut().run("Swap rows and columns"));
     settle(&mut harness);
