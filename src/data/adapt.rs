@@ -34,7 +34,7 @@ use crate::data::content::array::{Axis, MissingRegion, Stored};
 use crate::data::content::table::{batch, cut, project};
 use crate::data::content::{Array, ArrayFacts, ColumnStatistics, Layout, Rows, Table, TableFacts, sample};
 use crate::data::dtype::DType;
-use crate::data::quantised::{Block, Quant, Quantised};
+use crate::data::quantised::{Block, Code, Quant, Quantised};
 use crate::data::region::{Region, Span};
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{DataType, SchemaRef};
@@ -271,6 +271,11 @@ impl Quantised for ArrayView {
     fn block(&self, task: &Task, index: &[u64]) -> Result<Option<Block>> {
         let outer = self.outer(&Region(index.iter().map(|at| Span::range(*at, 1)).collect()))?;
         self.array.quantised().map_or(Ok(None), |inner| inner.block(task, &outer.start()))
+    }
+
+    fn code(&self, task: &Task, index: &[u64]) -> Result<Option<Code>> {
+        let outer = self.outer(&Region(index.iter().map(|at| Span::range(*at, 1)).collect()))?;
+        self.array.quantised().map_or(Ok(None), |inner| inner.code(task, &outer.start()))
     }
 }
 

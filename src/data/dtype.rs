@@ -228,6 +228,12 @@ impl Mini {
         }
     }
 
+    /// How many bits the sign, the exponent and the mantissa have.
+    pub fn fields(self) -> (u32, u32, u32) {
+        let (exponent, mantissa, ..) = self.layout();
+        (self.bits() - exponent - mantissa, exponent, mantissa)
+    }
+
     /// Stored bits of one element: 8, 6 or 4.
     pub fn bits(self) -> u32 {
         match self {

@@ -141,6 +141,31 @@ fn bits_of_one(dtype: &DType, bytes: &[u8]) -> Option<String> {
     Some(format!("0x{}", text.get(text.len().saturating_sub(digits)..)?))
 }
 
+/// The bits of a float of up to 16 bits by what they are: `0|11111111|1000000`, sign, exponent, mantissa; without the sign
+/// where the type has none.
+pub fn bit_fields(dtype: &DType, bytes: &[u8]) -> Option<String> {
+    let (sign, exponent, mantissa) = match dtype {
+        DType::F16 => (1, 5, 10),
+        DType::BF16 => (1, 8, 7),
+        DType::Mini(kind) => kind.fields(),
+        _ => return None,
+    };
+    if bytes.len() as u64 != dtype.size() {
+        return None;
+    }
+    let pattern = match *bytes {
+        [low] => u32::from(low),
+        [low, high] => u32::from(u16::from_le_bytes([low, high])),
+        _ => return None,
+    };
+    let part = |shift: u32, bits: u32| {
+        let value = pattern >> shift & ((1 << bits) - 1);
+        (bits > 0).then(|| format!("{value:0width$b}", width = bits as usize))
+    };
+    let parts = [part(exponent + mantissa, sign), part(mantissa, exponent), part(0, mantissa)];
+    Some(parts.into_iter().flatten().collect::<Vec<_>>().join("|"))
+}
+
 /// Whether an element is NaN (or not-a-time).
 pub fn is_nan(dtype: &DType, bytes: &[u8]) -> bool {
     has_numbers(dtype)
@@ -174,6 +199,22 @@ mod tests {
         let raw: Vec<u8> = [i64::MIN, 5].iter().flat_map(|v| v.to_le_bytes()).collect();
         let times = numbers(&DType::DateTime(unit), ComplexPart::Real, &raw);
         assert!(times[0].is_nan() && times[1] == 5.0);
+    }
+
+    #[test]
+    fn bits_of_small_floats_are_sign_exponent_and_mantissa() {
+        use crate::data::dtype::Mini;
+        let of = |dtype, bytes: &[u8]| bit_fields(&dtype, bytes);
+        assert_eq!(of(DType::BF16, &[0xc0, 0x7f]).as_deref(), Some("0|11111111|1000000"));
+        assert_eq!(of(DType::F16, &[0x00, 0xbc]).as_deref(), Some("1|01111|0000000000"));
+        assert_eq!(of(DType::Mini(Mini::F4E2M1), &[0x0d]).as_deref(), Some("1|10|1"));
+        assert_eq!(of(DType::Mini(Mini::F6E3M2), &[0x25]).as_deref(), Some("1|001|01"));
+        assert_eq!(of(DType::Mini(Mini::F8E8M0), &[0x7f]).as_deref(), Some("01111111"));
+        assert_eq!((of(DType::F32, &[0; 4]), of(DType::F16, &[0])), (None, None));
+        for kind in Mini::ALL {
+            let (sign, exponent, mantissa) = kind.fields();
+            assert_eq!(sign + exponent + mantissa, kind.bits(), "{kind:?}");
+        }
     }
 
     #[test]

@@ -3,12 +3,14 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `decode`, `codebook`, `grids` | what the bits of each kind of block of ggml stand for |
+//! | `codes` | where the bits of one element lie in such a block |
 //! | `array` | an array of such blocks in a source |
 //! | `made`, `affine` | arrays that several stored tensors stand for together, and how their values are made |
 
 mod affine;
 mod array;
 mod codebook;
+mod codes;
 mod decode;
 mod grids;
 mod made;
@@ -44,6 +46,22 @@ impl Quant {
     }
 }
 
+/// The bits that are stored for one element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Code {
+    /// As one number.
+    pub value: u32,
+    /// How many bits these are.
+    pub bits: u32,
+}
+
+/// `1101`: the bits, the highest first.
+impl std::fmt::Display for Code {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:0width$b}", self.value, width = self.bits as usize)
+    }
+}
+
 /// The stored block that an element lies in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Block {
@@ -68,6 +86,15 @@ pub trait Quantised: Send + Sync {
     /// # Errors
     /// Those of reading; `Malformed` for an index beyond the array.
     fn block(&self, task: &Task, index: &[u64]) -> Result<Option<Block>>;
+
+    /// The bits that are stored for the element at `index` alone; `None` where its level is a part of a number that it
+    /// shares with others.
+    ///
+    /// # Errors
+    /// Those of reading; `Malformed` for an index beyond the array.
+    fn code(&self, _task: &Task, _index: &[u64]) -> Result<Option<Code>> {
+        Ok(None)
+    }
 }
 
 /// The values of whole blocks: `out` gets the bytes of little-endian float32, as far as it reaches.

@@ -2,23 +2,28 @@
 //! counted and how is fixed in CLI.md (*stats --json*).
 
 mod array;
+mod bits;
 mod blocks;
 mod column;
 pub mod difference;
 mod floats;
 mod histogram;
 mod image;
+mod norms;
 mod sample;
 mod selection;
 mod sketch;
+pub mod spectrum;
 pub mod summary;
 mod table;
 pub mod tensor;
 mod texts;
 
 pub use array::{ArrayStats, Scaled, Unread, array, readable, readable_elements};
+pub use bits::{BitUse, bit_use, has_bit_use};
 pub use histogram::{Binning, Counter, Histogram, histograms};
 pub use image::{ChannelStats, ImageStats, image};
+pub use norms::{Norms, Profile, norms};
 pub use sample::sampled;
 pub use selection::{SelectionStats, Total, selection};
 pub use table::{ColumnStats, TableStats, table};

@@ -1,5 +1,5 @@
 //! The inspector: what is known of the node, or of the column, that is shown. Problems and remarks in
-//! words on top; then Details, Statistics, Layout and Attributes.
+//! words on top; then Details, Statistics, Weights, Layout and Attributes.
 //!
 //! What costs no reading is still gathered by a job: a file may have thousands of row groups.
 
@@ -8,6 +8,7 @@ mod details;
 mod layout;
 mod numbers;
 mod statistics;
+mod weights;
 
 use std::sync::Arc;
 
@@ -24,6 +25,7 @@ use attributes::Attributes;
 use details::Known;
 use layout::Map;
 use statistics::Statistics;
+use weights::Weights;
 
 /// What the inspector is about: file, node (by its address, which [`Known`] keeps alive), subject.
 type Key = (u64, usize, Subject);
@@ -33,6 +35,7 @@ type Key = (u64, usize, Subject);
 pub(crate) struct Inspector {
     known: Slot<Key, Known>,
     statistics: Statistics,
+    weights: Weights,
     map: Map,
     attributes: Attributes,
 }
@@ -88,6 +91,7 @@ impl Inspector {
                 }
             });
             self.statistics.ui(ui, jobs, &key, target, &known);
+            self.weights.ui(ui, jobs, &key, target, mappings);
             if known.layout.blocks.len() > 1 || known.layout.blocks.iter().any(|block| block.missing) {
                 section(ui, "Layout", |ui| self.map.ui(ui, jobs, &key, &known, mappings));
             }

@@ -11,7 +11,7 @@ use crate::data::content::{
     TableFacts, Text,
 };
 use crate::data::dtype::DType;
-use crate::data::quantised::{Block, Quant, Quantised};
+use crate::data::quantised::{Block, Code, Quant, Quantised};
 use crate::data::region::Region;
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{DataType, SchemaRef};
@@ -169,6 +169,10 @@ impl Quantised for GuardedArray {
 
     fn block(&self, task: &Task, index: &[u64]) -> Result<Option<Block>> {
         guarded(|| self.0.quantised().map_or(Ok(None), |inner| inner.block(task, index)))
+    }
+
+    fn code(&self, task: &Task, index: &[u64]) -> Result<Option<Code>> {
+        guarded(|| self.0.quantised().map_or(Ok(None), |inner| inner.code(task, index)))
     }
 }
 

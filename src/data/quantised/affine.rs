@@ -1,7 +1,7 @@
 //! Recipes: `scale × (integer − zero point)`, whose scales and zero points belong to blocks of rows and columns; and values
 //! of a table times a scale for so many elements of the whole.
 
-use super::{Quant, Recipe};
+use super::{Code, Quant, Recipe};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::content::Array;
@@ -96,6 +96,39 @@ impl Levels {
                 };
                 let cells = rows.clone().flat_map(|row| columns.clone().map(move |column| (row, column)));
                 Ok(cells.map(|(row, column)| level(row, column) as f32).collect())
+            }
+        }
+    }
+}
+
+impl Levels {
+    /// The bits of one element.
+    fn code(&self, task: &Task, row: u64, column: u64) -> Result<Option<Code>> {
+        let one = |n: u64| n..n + 1;
+        match self {
+            Levels::Plain(array) => {
+                let bytes = raw(task, array.as_ref(), &one(row), &one(column))?;
+                let bits = u32::try_from(array.dtype().bits()).unwrap_or(u32::MAX);
+                let value = bytes.iter().rev().fold(0, |value, byte| value << 8 | u32::from(*byte));
+                Ok((bits <= 16).then_some(Code { value: value & ((1 << bits.min(16)) - 1), bits }))
+            }
+            Levels::Nibbles { bytes, .. } => {
+                let byte = raw(task, bytes.as_ref(), &one(row), &one(column / 2))?;
+                let byte = byte.first().copied().unwrap_or(0);
+                Ok(Some(Code { value: u32::from(byte >> (column % 2 * 4) & 15), bits: 4 }))
+            }
+            Levels::Words { words, along, bits, is_stream, order, .. } => {
+                let packing = Packing { bits: *bits, is_stream: *is_stream, order: *order };
+                let (place, line) = if *along == Along::Rows { (row, column) } else { (column, row) };
+                let wide = packing.words(&one(place));
+                let stored = match along {
+                    Along::Rows => raw(task, words.as_ref(), &wide, &one(line))?,
+                    Along::Columns => raw(task, words.as_ref(), &one(line), &wide)?,
+                };
+                let stored: Vec<u32> =
+                    stored.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect();
+                let value = packing.get(place, wide.start, |n| stored.get(n).copied().unwrap_or(0));
+                Ok(Some(Code { value, bits: *bits }))
             }
         }
     }
@@ -280,6 +313,13 @@ impl Recipe for Affine {
         }
         Ok(out)
     }
+
+    fn code(&self, task: &Task, row: u64, column: u64) -> Result<Option<Code>> {
+        match self.is_transposed {
+            true => self.levels.code(task, column, row),
+            false => self.levels.code(task, row, column),
+        }
+    }
 }
 
 /// Values of a table by 4 bits each, two in a byte, the first in the high bits; with a scale for each so many of all the
@@ -368,5 +408,13 @@ impl Recipe for Tabled {
             }
         }
         Ok(out)
+    }
+
+    fn code(&self, task: &Task, row: u64, column: u64) -> Result<Option<Code>> {
+        let place = row * self.columns + column;
+        let byte = list(task, self.bytes.as_ref(), &(place / 2..place / 2 + 1))?;
+        let byte = byte.first().copied().unwrap_or(0.0) as u8;
+        let value = if place.is_multiple_of(2) { byte >> 4 } else { byte & 15 };
+        Ok(Some(Code { value: u32::from(value), bits: 4 }))
     }
 }

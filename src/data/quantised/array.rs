@@ -1,6 +1,6 @@
 //! An array of elements in blocks, which lie one after the other along its last dimension.
 
-use super::{Block, Quant, Quantised};
+use super::{Block, Code, Quant, Quantised};
 use crate::bytes::display;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
@@ -276,5 +276,12 @@ impl Quantised for BlockArray {
         let span = start..start + bytes;
         let stored = self.source.read(task, span.clone())?.to_vec();
         Ok(Some(Block { span, bytes: stored, elements: number * elements..(number + 1) * elements }))
+    }
+
+    fn code(&self, task: &Task, index: &[u64]) -> Result<Option<Code>> {
+        let Some(mut block) = self.block(task, index)? else { return Ok(None) };
+        self.turn(&mut block.bytes);
+        let within = strides::ravel(index, &self.shape) - block.elements.start;
+        Ok(super::codes::code(self.kind, &block.bytes, within as usize))
     }
 }

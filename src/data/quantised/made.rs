@@ -1,7 +1,7 @@
 //! Arrays of values that several stored tensors stand for together: integers of few bits in one, scales and zero points in
 //! others.
 
-use super::{Block, Quant, Quantised};
+use super::{Block, Code, Quant, Quantised};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::strides;
@@ -22,6 +22,14 @@ pub trait Recipe: Send + Sync {
     /// # Errors
     /// Those of reading; `Malformed` where parts disagree.
     fn quants(&self, task: &Task, rows: Range<u64>, columns: Range<u64>) -> Result<Vec<Quant>>;
+
+    /// The bits that are stored for one element, where it has some of its own.
+    ///
+    /// # Errors
+    /// As [`quants`](Self::quants).
+    fn code(&self, _task: &Task, _row: u64, _column: u64) -> Result<Option<Code>> {
+        Ok(None)
+    }
 }
 
 /// Values as an array of float32. All dimensions but the last are the rows of the recipe's matrix.
@@ -133,10 +141,21 @@ impl Quantised for MadeArray {
     fn block(&self, _task: &Task, _index: &[u64]) -> Result<Option<Block>> {
         Ok(None)
     }
+
+    fn code(&self, task: &Task, index: &[u64]) -> Result<Option<Code>> {
+        Region(index.iter().map(|at| Span::range(*at, 1)).collect()).check(&self.shape)?;
+        let Some((column, outer)) = index.split_last() else { return Ok(None) };
+        let row = strides::ravel(outer, self.shape.get(..outer.len()).unwrap_or_default());
+        self.recipe.code(task, row, *column)
+    }
 }
 
 impl Recipe for Box<dyn Recipe> {
     fn quants(&self, task: &Task, rows: Range<u64>, columns: Range<u64>) -> Result<Vec<Quant>> {
         self.as_ref().quants(task, rows, columns)
+    }
+
+    fn code(&self, task: &Task, row: u64, column: u64) -> Result<Option<Code>> {
+        self.as_ref().code(task, row, column)
     }
 }

@@ -168,7 +168,7 @@ pub fn tensor(array: &dyn Array, task: &Task) -> Result<TensorStats> {
 }
 
 /// The regions of a pass: whole rows where a band of them is not too large.
-fn bands(array: &dyn Array) -> Result<Vec<Region>> {
+pub(super) fn bands(array: &dyn Array) -> Result<Vec<Region>> {
     let (shape, size) = (array.shape(), array.dtype().size().max(1));
     let bytes = limits::bytes(shape, size)?;
     if bytes / PIECE > PIECES {

@@ -5,7 +5,7 @@
 //! indices stand for ([`gander::data::axes`]), fields and scaled values ([`gander::data::adapt`]). In here:
 //! - [`dims`]: the dimension mapper; [`field_view`]: which field, stored or scaled; [`prefetcher`]: slices that will come
 //!   next; [`coalescer`]: those before the newest; [`search`]: the way to the next NaN;
-//! - [`layer`], [`slice_image`], [`overlays`]: slices as pictures; [`options`]: their toolbar;
+//! - [`layer`], [`slice_image`], [`overlays`], [`strips`]: slices as pictures; [`options`]: their toolbar;
 //! - [`numbers`] with [`blocks`] and [`texts`], [`lines`], [`histogram`], [`volume`]: the other modes; [`probe`]: one
 //!   element.
 //!
@@ -28,6 +28,7 @@ mod prefetcher;
 mod probe;
 mod search;
 pub(super) mod slice_image;
+mod strips;
 #[cfg(test)]
 mod tests;
 mod texts;
@@ -547,6 +548,13 @@ const COMMANDS: &[ViewCommand<ArrayView>] = &[
     ViewCommand::new(Label::new("Swap rows and columns", Icon::Swap).apart(), |view, _| {
         view.mapping.transpose();
         true
+    }),
+    ViewCommand::new(Label::new("Norms of rows and columns", Icon::Histogram), |view, _| {
+        let can = view.mode == Mode::Heat;
+        if can {
+            view.heat.show_norms(!view.heat.shows_norms());
+        }
+        can
     }),
     ViewCommand::new(ZOOM_IN, |view, cx| view.zoom(Zoom::In, cx)),
     ViewCommand::new(ZOOM_OUT, |view, cx| view.zoom(Zoom::Out, cx)),

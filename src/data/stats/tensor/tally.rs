@@ -43,12 +43,16 @@ pub struct Quantiles {
     pub q001: f64,
     /// One in a hundred.
     pub q01: f64,
+    /// One in twenty.
+    pub q05: f64,
     /// A quarter.
     pub q25: f64,
     /// Half.
     pub median: f64,
     /// Three quarters.
     pub q75: f64,
+    /// All but one in twenty.
+    pub q95: f64,
     /// All but one in a hundred.
     pub q99: f64,
     /// All but one in a thousand.
@@ -195,8 +199,8 @@ impl Tallied {
     /// How the values are distributed.
     pub(super) fn distribution(&self) -> Option<Distribution> {
         let total: u64 = self.finite.iter().map(|(_, count)| count).sum();
-        let shares = [0.001, 0.01, 0.25, 0.5, 0.75, 0.99, 0.999];
-        let mut found = [0.0; 7];
+        let shares = [0.001, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 0.999];
+        let mut found = [0.0; 9];
         let (mut below, mut next) = (0u64, 0);
         for &(value, count) in &self.finite {
             below += count;
@@ -210,8 +214,8 @@ impl Tallied {
             }
         }
         let (first, last) = (self.finite.first()?.0, self.finite.last()?.0);
-        let [q001, q01, q25, median, q75, q99, q999] = found;
-        let quantiles = Quantiles { q001, q01, q25, median, q75, q99, q999 };
+        let [q001, q01, q05, q25, median, q75, q95, q99, q999] = found;
+        let quantiles = Quantiles { q001, q01, q05, q25, median, q75, q95, q99, q999 };
         // A single outlier must not press all others into one bin.
         let reach = quantiles.spread().map_or(f64::INFINITY, |spread| 6.0 * spread);
         let ends = (first.max(median - reach), last.min(median + reach));

@@ -5,6 +5,7 @@ use gander::bytes::task::Task;
 use gander::data::content::Array;
 use gander::data::dtype::DType;
 use gander::data::plane::{Slice, Window};
+use gander::data::quantised::{Code, Quant};
 use gander::data::region::Span;
 
 use super::loader::{SliceKey, SliceValue};
@@ -28,6 +29,8 @@ pub(super) struct Block {
     pub(super) slice: Slice,
     pub(super) window: Window,
     pub(super) values: Values,
+    /// What the elements are made of, row by row, where the array is quantised.
+    pub(super) stored: Vec<(Quant, Option<Code>)>,
     /// Parts that could not be read, in rows and columns of the window.
     pub(super) gaps: Vec<(Window, Error)>,
 }
@@ -48,7 +51,13 @@ impl Block {
                 (Values::Bytes(raw), gaps)
             }
         };
-        Ok(Block { slice, window, values, gaps })
+        let stored = stored(array, task, &slice, &window)?;
+        Ok(Block { slice, window, values, stored, gaps })
+    }
+
+    /// What an element of the slice is made of, where the array is quantised.
+    pub(super) fn stored(&self, row: u64, column: u64) -> Option<&(Quant, Option<Code>)> {
+        self.stored.get(self.window.find(row, column)?)
     }
 
     /// Why an element of the slice could not be read, if it could not.
@@ -64,8 +73,40 @@ impl Block {
 impl SliceValue for Block {
     fn kept_bytes(&self) -> Option<usize> {
         self.gaps.is_empty().then(|| match &self.values {
-            Values::Bytes(raw) => raw.len(),
+            Values::Bytes(raw) => raw.len() + self.stored.len() * size_of::<(Quant, Option<Code>)>(),
             Values::Texts(texts) => texts.bytes(),
         })
     }
+}
+
+/// The most elements of a window of which it is asked what they are made of.
+const STORED: u64 = 1 << 15;
+
+/// What the elements of a window are made of, row by row; nothing of arrays that are not quantised, and where a part cannot
+/// be read.
+fn stored(
+    array: &dyn Array,
+    task: &Task,
+    slice: &Slice,
+    window: &Window,
+) -> Result<Vec<(Quant, Option<Code>)>> {
+    let Some(quantised) = array.quantised().filter(|_| window.elements() <= STORED) else {
+        return Ok(Vec::new());
+    };
+    let quants = match quantised.quants(task, &slice.region(window)) {
+        Ok(quants) => quants,
+        Err(error) if error.is_cancelled() => return Err(error),
+        Err(_) => return Ok(Vec::new()),
+    };
+    let turned = slice.rows.zip(slice.columns).is_some_and(|(rows, columns)| rows > columns);
+    let (height, width) = (window.rows.count, window.columns.count);
+    let mut stored = Vec::with_capacity(quants.len());
+    for n in 0..height * width {
+        let (row, column) = (n / width, n % width);
+        let at = if turned { column * height + row } else { n };
+        let Some(quant) = quants.get(at as usize) else { return Ok(Vec::new()) };
+        let index = slice.index(window.rows.index(row), window.columns.index(column));
+        stored.push((*quant, quantised.code(task, &index)?));
+    }
+    Ok(stored)
 }

@@ -43,13 +43,18 @@ struct Key {
     part: ComplexPart,
     bins: usize,
     sampled: bool,
+    /// Whether the decimal logarithms of magnitudes are counted instead of values.
+    magnitudes: bool,
 }
 
 impl Key {
     fn count(&self, array: Arc<dyn Array>, task: &Task) -> Result<ArrayStats> {
         let sliced: Arc<dyn Array> = Arc::new(self.slice.view(array));
-        let real = sliced.dtype().is_real();
-        let seen: Arc<dyn Array> = if real { sliced } else { Arc::new(as_numbers(sliced, self.part)) };
+        let plain = sliced.dtype().is_real() && !self.magnitudes;
+        let seen: Arc<dyn Array> = match plain {
+            true => sliced,
+            false => Arc::new(as_numbers(sliced, self.part, self.magnitudes)),
+        };
         match self.sampled {
             true => stats::sampled(&*seen, task, PLACES, ELEMENTS, Some(self.bins)),
             false => stats::readable(&*seen, task, Some(self.bins)),
@@ -95,6 +100,7 @@ const ELEMENTS: u64 = 16 << 10;
 pub(crate) struct HistogramState {
     all: bool,
     log: bool,
+    magnitudes: bool,
     bins: Option<usize>,
 }
 
@@ -103,6 +109,8 @@ pub(crate) struct Histogram {
     scope: Scope,
     image: bool,
     log: bool,
+    /// Whether the axis of the values is one of magnitudes, by their logarithms.
+    magnitudes: bool,
     bins: usize,
     counted: Loader<Key, ArrayStats>,
     /// What is to be counted to the last element, however large it is.
@@ -117,6 +125,7 @@ impl Default for Histogram {
             scope: Scope::Slice,
             image: false,
             log: false,
+            magnitudes: false,
             bins: 128,
             counted: Loader::default(),
             asked: None,
@@ -125,14 +134,19 @@ impl Default for Histogram {
     }
 }
 
-/// An array whose elements are seen as numbers: parts of complex ones, counts of times.
-fn as_numbers(array: Arc<dyn Array>, part: ComplexPart) -> MappedArray {
+/// An array whose elements are seen as numbers: parts of complex ones, counts of times; or as the decimal logarithms of
+/// their magnitudes, of which that of zero is infinite and in no bin.
+fn as_numbers(array: Arc<dyn Array>, part: ComplexPart, magnitudes: bool) -> MappedArray {
     let stored = array.dtype().clone();
     let change = |facts: &mut ArrayFacts| {
         *facts = ArrayFacts { chunks: facts.chunks.take(), ..ArrayFacts::default() };
     };
     MappedArray::new(array, DType::F64, change).converted(move |raw, out| {
-        DType::F64.encode(&numbers(&stored, part, raw), out);
+        let mut values = numbers(&stored, part, raw);
+        if magnitudes {
+            values.iter_mut().for_each(|value| *value = value.abs().log10());
+        }
+        DType::F64.encode(&values, out);
         Ok(())
     })
 }
@@ -171,6 +185,16 @@ impl Histogram {
                 }
             }
         });
+        if !self.image {
+            let words = |magnitudes| if magnitudes { "log magnitudes" } else { "linear values" };
+            drop_down(ui, words(self.magnitudes), "Scale of the values", |ui| {
+                for magnitudes in [false, true] {
+                    if ui.selectable_label(self.magnitudes == magnitudes, words(magnitudes)).clicked() {
+                        self.magnitudes = magnitudes;
+                    }
+                }
+            });
+        }
         drop_down(ui, &format!("{} bins", self.bins), "Number of bins", |ui| {
             for bins in [32, 64, 128, 256, 512] {
                 if ui.selectable_label(self.bins == bins, bins.to_string()).clicked() {
@@ -209,8 +233,8 @@ impl Histogram {
         let bytes = slice.all().elements().saturating_mul(slice.depth()).max(elements(&slice));
         let large = bytes.saturating_mul(array.dtype().size().max(1)) > UNASKED;
         let sampled = large && self.asked.as_ref() != Some(&(self.scope, slice.clone()));
-        let (scope, part, bins) = (self.scope, choice.part, self.bins);
-        let wanted = Key { scope, slice: slice.clone(), part, bins, sampled };
+        let (scope, part, bins, magnitudes) = (self.scope, choice.part, self.bins, self.magnitudes);
+        let wanted = Key { scope, slice: slice.clone(), part, bins, sampled, magnitudes };
         let (of, title) = (array.clone(), format!("counting {}", cx.title()));
         let read = move |key: &Key, task: &Task, _: &Partial<'_, ArrayStats>| key.count(of, task);
         let loaded = self.counted.want(ui.ctx(), cx.jobs, &wanted, JobSpec::once(title), read);
@@ -299,7 +323,21 @@ impl Histogram {
                     ("std", number(stats.std)),
                     ("zeros", display::count(stats.zeros)),
                 ];
-                for (name, count) in [("NaN", stats.nan), ("Inf", stats.inf)] {
+                if self.magnitudes {
+                    // Means of logarithms are no means of values; what has none is zero or infinite.
+                    let number = |text: &Option<String>| {
+                        let value = text.as_ref().and_then(|text| text.parse::<f64>().ok());
+                        value.map_or("–".to_owned(), |value| brief(10f64.powf(value)))
+                    };
+                    facts = vec![
+                        ("count", display::count(stats.count)),
+                        ("least magnitude", number(&stats.min)),
+                        ("greatest", number(&stats.max)),
+                        ("zero or infinite", display::count(stats.inf)),
+                    ];
+                }
+                let infinite = if self.magnitudes { 0 } else { stats.inf };
+                for (name, count) in [("NaN", stats.nan), ("Inf", infinite)] {
                     if count > 0 {
                         facts.push((name, display::count(count)));
                     }
@@ -353,7 +391,7 @@ impl Histogram {
         let (brush, set) = (
             self.brush,
             match choice.range {
-                ColorRange::Hand(low, high) => Some((low, high)),
+                ColorRange::Hand(low, high) if !self.magnitudes => Some((low, high)),
                 _ => None,
             },
         );
@@ -369,7 +407,9 @@ impl Histogram {
             .set_margin_fraction(vec2(0.0, 0.0))
             .reset();
         let counts = move |y: f64| if y < 0.0 { String::new() } else { count_words(back(y)) };
-        let plot = calm(plot, theme, brief, counts);
+        let magnitudes = self.magnitudes;
+        let value = move |x: f64| if magnitudes { brief(10f64.powf(x)) } else { brief(x) };
+        let plot = calm(plot, theme, value, counts);
         let accent = theme.accent;
         let shown = plot.show(ui, move |plot| {
             plot.bar_chart(bars);
@@ -403,10 +443,16 @@ impl Histogram {
         if let Some(point) = at {
             let bin = histogram.edges.windows(2).position(|edge| point.x >= edge[0] && point.x < edge[1]);
             if let Some(n) = bin {
-                let edges = (brief(histogram.edges[n]), brief(histogram.edges[n + 1]));
+                let value = |edge: f64| if self.magnitudes { brief(10f64.powf(edge)) } else { brief(edge) };
+                let edges = (value(histogram.edges[n]), value(histogram.edges[n + 1]));
                 let words = format!("{} – {}: {}", edges.0, edges.1, display::count(histogram.counts[n]));
                 cx.status.under = words;
             }
+        }
+        if self.magnitudes {
+            // A range of magnitudes is two ranges of values.
+            self.brush = None;
+            return;
         }
         if response.drag_started() {
             self.brush = at.map(|point| point.x);
@@ -422,6 +468,13 @@ impl Histogram {
     /// The range, to be typed too.
     fn foot(&mut self, ui: &mut Ui, choice: &mut HeatMapSpec, ends: (f64, f64)) {
         let theme = Theme::of(ui);
+        if self.magnitudes {
+            ui.horizontal(|ui| {
+                ui.add_space(space::S3);
+                ui.label(theme::dim(theme, "Magnitudes by their logarithms; zeros are in no bin."));
+            });
+            return;
+        }
         ui.horizontal(|ui| {
             ui.add_space(space::S3);
             match choice.range {
@@ -468,13 +521,19 @@ impl Histogram {
 
     /// For the session.
     pub(crate) fn state(&self) -> HistogramState {
-        HistogramState { all: self.scope == Scope::All, log: self.log, bins: Some(self.bins) }
+        HistogramState {
+            all: self.scope == Scope::All,
+            log: self.log,
+            magnitudes: self.magnitudes,
+            bins: Some(self.bins),
+        }
     }
 
     /// What [`Histogram::state`] gave.
     pub(crate) fn restore(&mut self, state: &HistogramState) {
         self.scope = if state.all && !self.image { Scope::All } else { Scope::Slice };
         self.log = state.log;
+        self.magnitudes = state.magnitudes && !self.image;
         self.bins = state.bins.map_or(128, |bins| bins.clamp(1, 4096));
     }
 }

@@ -12,7 +12,7 @@ use gander::data::axes::AxisCoordinates;
 use gander::data::cell;
 use gander::data::content::Array;
 use gander::data::dtype::{DType, Field};
-use gander::data::numbers::{ComplexPart, bits, element_text, has_numbers, numbers};
+use gander::data::numbers::{ComplexPart, bit_fields, bits, element_text, has_numbers, numbers};
 use gander::data::plane::{Slice, Window};
 use gander::data::region::Span;
 use gander::data::stats::{self, ArrayStats};
@@ -106,7 +106,8 @@ impl Numbers {
     }
 
     /// The options in the toolbar.
-    pub(crate) fn toolbar(&mut self, ui: &mut Ui, dtype: &DType) {
+    pub(crate) fn toolbar(&mut self, ui: &mut Ui, array: &dyn Array) {
+        let (dtype, quantised) = (array.dtype(), array.quantised().is_some());
         if !dtype.is_real() && !dtype.is_complex() {
             return;
         }
@@ -118,7 +119,8 @@ impl Numbers {
                 }
             }
             ui.separator();
-            if ui.checkbox(&mut self.bits, "Bits beside the value").changed() {
+            let words = if quantised { "Bits and scale beside the value" } else { "Bits beside the value" };
+            if ui.checkbox(&mut self.bits, words).changed() {
                 self.grid.forget_suggested_widths();
             }
         });
@@ -412,11 +414,23 @@ impl Model<'_> {
         let text = text.map_or_else(|| "…".to_owned(), |cell| cell.text.into_owned());
         let bytes = block.and_then(|block| self.bytes(block, row, column)).filter(|_| self.heads.is_empty());
         let dtype = self.array.dtype();
-        let bits = bytes.and_then(|bytes| bits(dtype, bytes)).unwrap_or_default();
+        let bits = self.bits_words(row, column, bytes);
         let text = bytes.map_or(text.clone(), |bytes| self.coordinates.value(dtype, bytes, self.text(bytes)));
         let lines = self.coordinates.lines(&self.slice.index(row, self.across(column))).join("  ");
         let lines = if lines.is_empty() { lines } else { format!("  ·  {lines}") };
         format!("{place} = {text}  {bits}").trim_end().to_owned() + &lines
+    }
+
+    /// The bits of an element: as a number, of small floats by what they are too; of a quantised one with its scale.
+    fn bits_words(&self, row: u64, column: usize, bytes: Option<&[u8]>) -> String {
+        let (dtype, block) = (self.array.dtype(), self.block.as_deref());
+        let stored = block.and_then(|block| block.stored(row, self.across(column)));
+        if let Some((quant, code)) = stored.filter(|_| self.heads.is_empty()) {
+            return probe::quant_words(quant, *code);
+        }
+        let Some(bytes) = bytes else { return String::new() };
+        let words = [bits(dtype, bytes), bit_fields(dtype, bytes)];
+        words.into_iter().flatten().collect::<Vec<_>>().join("  ")
     }
 
     /// The value in full.
@@ -471,10 +485,14 @@ impl Model<'_> {
         if let Some(field) = self.heads.get(column).and_then(|head| head.field.as_ref()) {
             return Some(self.field_cell(field, bytes));
         }
-        let text = match self.coordinates.value_words(self.array.dtype(), bytes) {
+        let mut text = match self.coordinates.value_words(self.array.dtype(), bytes) {
             Some(name) => format!("{}  {name}", self.text(bytes)),
             None => self.text(bytes),
         };
+        if let Some((quant, code)) = block.stored(row, self.across(column)).filter(|_| self.bits) {
+            let bits = code.map_or_else(|| brief(quant.level.into()), |code| code.to_string());
+            text = format!("{text}  {bits} × {}{}", brief(quant.scale.into()), probe::offset_words(quant));
+        }
         Some(Cell::new(kind_of(self.array.dtype(), bytes), text))
     }
 
@@ -630,7 +648,11 @@ impl GridModel for Model<'_> {
     fn default_width(&self) -> f32 {
         let dtype = self.array.dtype();
         let width = dtype.bits() as f32 / 4.0 + if dtype.is_complex() { 8.0 } else { 4.0 };
-        let beside = if self.bits && bits(dtype, &[0; 16]).is_some() { width } else { 0.0 };
+        let beside = match self.bits {
+            true if self.array.quantised().is_some() => 26.0,
+            true if bits(dtype, &[0; 16]).is_some() => width,
+            _ => 0.0,
+        };
         match self.notation {
             Notation::Bits => width,
             Notation::Scientific => 14.0 + beside,

@@ -61,7 +61,7 @@ pub(super) fn toolbar(view: &mut ArrayView, ui: &mut Ui) {
         Mode::Numbers if narrow && !view.has_options() => {}
         Mode::Numbers if narrow => folded(ui, |ui| {
             seen(view, ui);
-            view.numbers.toolbar(ui, view.array.dtype());
+            view.numbers.toolbar(ui, &*view.array);
         }),
         Mode::Line if narrow => folded(ui, |ui| {
             seen(view, ui);
@@ -69,7 +69,7 @@ pub(super) fn toolbar(view: &mut ArrayView, ui: &mut Ui) {
         }),
         Mode::Heat | Mode::Volume => heat(view, ui),
         Mode::Image => image(view, ui),
-        Mode::Numbers => view.numbers.toolbar(ui, view.array.dtype()),
+        Mode::Numbers => view.numbers.toolbar(ui, &*view.array),
         Mode::Line => line(view, ui),
         Mode::Histogram => histogram(view, ui),
     }
@@ -247,6 +247,13 @@ fn heat(view: &mut ArrayView, ui: &mut Ui) {
     drop_form(ui, &choice.range.words(), "Range of the colours", |ui| {
         range_menu(ui, choice, summary.as_deref())
     });
+    if view.mode == Mode::Heat {
+        let shown = view.heat.shows_norms();
+        let button = ui.selectable_label(shown, "Norms");
+        if button.on_hover_text("The norms of rows and columns, beside the heat map").clicked() {
+            view.heat.show_norms(!shown);
+        }
+    }
 }
 
 fn line(view: &mut ArrayView, ui: &mut Ui) {

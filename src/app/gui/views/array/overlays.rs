@@ -17,17 +17,25 @@ use crate::gui::ui::canvas::Viewport;
 pub(super) const BAR_ROOM: f32 = 108.0;
 const BAR_WIDTH: f32 = 18.0;
 
-/// The colour bar at the right of the picture: its ends, its middle, and what is not finite.
-pub(super) fn color_bar(ui: &Ui, sight: &Viewport, outer: Rect, scale: &ColorScale, summary: &ValueSummary) {
+/// The colour bar at the right of the picture and of what stands `beside` it: its ends, its middle, and what is not
+/// finite.
+pub(super) fn color_bar(
+    ui: &Ui,
+    sight: &Viewport,
+    outer: Rect,
+    beside: f32,
+    scale: &ColorScale,
+    summary: &ValueSummary,
+) {
     let picture = sight.picture();
-    if outer.right() - sight.rect.right() < BAR_ROOM {
+    if outer.right() - sight.rect.right() - beside < BAR_ROOM {
         return;
     }
     let theme = Theme::of(ui);
     let font = theme::mono_small_font();
     let kinds = summary.non_finite.iter().filter(|count| **count > 0).count() as f32;
     let legend = kinds * 16.0;
-    let left = picture.right().clamp(sight.rect.left(), sight.rect.right()) + space::S4;
+    let left = picture.right().clamp(sight.rect.left(), sight.rect.right()) + beside + space::S4;
     // A flat picture still has a bar that can be read.
     let top = picture.top().min(sight.rect.bottom() - 140.0).max(sight.rect.top());
     let bottom = picture.bottom().max(top + 120.0).min(sight.rect.bottom()) - legend;
@@ -245,12 +253,12 @@ pub(super) fn level_bar(ui: &mut Ui, scale: &ColorScale, unit: &str) {
 }
 
 /// The unit of the values, above the colour bar.
-pub(super) fn unit_of_bar(ui: &Ui, sight: &Viewport, outer: Rect, unit: &str) {
-    if outer.right() - sight.rect.right() < BAR_ROOM {
+pub(super) fn unit_of_bar(ui: &Ui, sight: &Viewport, outer: Rect, beside: f32, unit: &str) {
+    if outer.right() - sight.rect.right() - beside < BAR_ROOM {
         return;
     }
     let picture = sight.picture();
-    let left = picture.right().clamp(sight.rect.left(), sight.rect.right()) + space::S4;
+    let left = picture.right().clamp(sight.rect.left(), sight.rect.right()) + beside + space::S4;
     let top = picture.top().min(sight.rect.bottom() - 140.0).max(sight.rect.top());
     let shown: String = unit.chars().take(14).collect();
     let theme = Theme::of(ui);

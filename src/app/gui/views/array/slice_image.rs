@@ -9,7 +9,7 @@ use gander::bytes::display::brief;
 use gander::bytes::error::Error;
 use gander::data::axes::AxisCoordinates;
 use gander::data::content::Array;
-use gander::data::numbers::{ComplexPart, NonFinite, bits, is_nan};
+use gander::data::numbers::{ComplexPart, NonFinite, bit_fields, bits, is_nan};
 use gander::data::plane::color::{RenderSpec, usual_window};
 use gander::data::plane::{Plane, Slice, ValueSummary, Window};
 use gander::jobs::{JobSpec, Slot};
@@ -20,7 +20,8 @@ use super::coalescer::Coalescer;
 use super::layer::{Layer, Planes, Wanted};
 use super::overlays;
 use super::prefetcher::{Next, Prefetcher};
-use super::probe::{self, Probe};
+use super::probe::{self, Probe, StoredProbe};
+use super::strips::{self, Strips};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Severity, Theme, size, space};
 use crate::gui::timings;
@@ -46,6 +47,8 @@ pub(crate) struct SliceImage {
     /// The slice of which every element is to be looked at, however large it is.
     summary_asked: Option<Slice>,
     probe: Probe,
+    stored: StoredProbe,
+    strips: Strips,
     /// The framed element: column and row of the plane.
     cursor: Option<[u64; 2]>,
     /// An element to bring into sight.
@@ -127,6 +130,7 @@ impl SliceImage {
     pub(crate) fn stop(&mut self) {
         self.layers.iter().for_each(Layer::stop);
         self.summary.cancel();
+        self.strips.stop();
         self.ahead.stop();
     }
 
@@ -135,7 +139,8 @@ impl SliceImage {
         self.stop();
         self.layers.iter_mut().for_each(Layer::clear);
         self.summary.clear();
-        self.probe = Probe::default();
+        self.strips.clear();
+        (self.probe, self.stored) = (Probe::default(), StoredProbe::default());
         (self.before, self.summary_asked) = (None, None);
         self.coalescer = Coalescer::default();
         self.planes = Planes::default();
@@ -208,7 +213,11 @@ impl SliceImage {
         let heat = matches!(shown_slice.style, RenderSpec::HeatMap(_));
         let placed = |axis: Option<usize>| axis.is_some_and(|axis| shown_slice.coordinates.is_placed(axis));
         let ruled = heat || placed(shown_slice.slice.rows) || placed(shown_slice.slice.columns);
-        let rect = if ruled { frame(ui, outer, shown_slice, heat) } else { outer.shrink(space::S3) };
+        let mut rect = if ruled { frame(ui, outer, shown_slice, heat) } else { outer.shrink(space::S3) };
+        let norms = heat && self.strips.shown && shown_slice.cross.is_none();
+        if norms {
+            rect = strips::beside(rect);
+        }
         let id = ui.scope_id().with("picture");
         self.id = Some(id);
         let response = ui.interact(rect, id, Sense::click_and_drag());
@@ -233,7 +242,14 @@ impl SliceImage {
         self.read_ahead(cx, shown_slice);
         self.answer(ui, cx, shown_slice, &sight, &response, &got);
         describe(ui, &response, shown_slice, self.cursor);
-        self.furniture(ui, shown_slice, &sight, &got, ruled, outer);
+        let beside = if norms { strips::ROOM } else { 0.0 };
+        self.furniture(ui, shown_slice, &sight, &got, ruled, outer, beside);
+        if norms {
+            let wanted = strips::Wanted { array: shown_slice.array, slice: &slice, title: shown_slice.title };
+            if let Some(words) = self.strips.ui(ui, cx.jobs, &sight, &wanted) {
+                cx.status.under = format!("{}  {words}", shown_slice.title);
+            }
+        }
         self.say_state(ui, rect, &got);
     }
 
@@ -384,9 +400,15 @@ impl SliceImage {
             _ => probe::place(index.get(shown_slice.worded.clone()).unwrap_or_default()),
         };
         let value = words.as_ref().map_or("…", |(value, _, _)| value.as_str());
-        let lines = shown_slice.coordinates.lines(&index);
+        let mut lines = shown_slice.coordinates.lines(&index);
         let place = if lines.is_empty() { String::new() } else { format!("  ·  {}", lines.join("  ")) };
-        cx.status.under = format!("{}{shown} = {value}{place}", shown_slice.title);
+        let mut stored = String::new();
+        if shown_slice.slice.depth() == 1 {
+            let more = self.stored_words(cx, shown_slice, &index, row, column, got);
+            stored = more.first().map(|line| format!("  {line}")).unwrap_or_default();
+            lines.extend(more);
+        }
+        cx.status.under = format!("{}{shown} = {value}{stored}{place}", shown_slice.title);
         if hovered.is_some() && !response.dragged() {
             overlays::tip(response, shown_slice.array.dtype(), &shown, words.as_ref(), &lines);
         }
@@ -413,6 +435,33 @@ impl SliceImage {
         match there {
             Some(bytes) => Some(say(bytes)),
             None => self.probe.get(cx.jobs, shown_slice.array, index).map(|bytes| say(&bytes)),
+        }
+    }
+
+    /// What is stored for an element, beside its value: sign, exponent and mantissa of small floats; of quantised arrays
+    /// bits, level, scale and block.
+    fn stored_words(
+        &self,
+        cx: &ViewCx<'_>,
+        shown_slice: &ShownSlice<'_>,
+        index: &[u64],
+        row: u64,
+        column: u64,
+        got: &Got,
+    ) -> Vec<String> {
+        let dtype = shown_slice.array.dtype();
+        let there = [&got.whole, &got.plane].into_iter().flatten().find_map(|p| p.element(row, column));
+        let fields = match there {
+            Some(bytes) => bit_fields(dtype, bytes),
+            // The probe that has its value has its bytes too.
+            None if dtype.is_float() && dtype.bits() <= 16 => {
+                self.probe.get(cx.jobs, shown_slice.array, index).and_then(|bytes| bit_fields(dtype, &bytes))
+            }
+            None => None,
+        };
+        match fields {
+            Some(fields) => vec![fields],
+            None => self.stored.get(cx.jobs, shown_slice.array, index),
         }
     }
 
@@ -454,7 +503,8 @@ impl SliceImage {
         }
     }
 
-    /// Rulers, marks, colour bar: what stands on and around the picture.
+    /// Rulers, marks, colour bar: what stands on and around the picture, with so much room at its right for strips.
+    #[allow(clippy::too_many_arguments, reason = "one place draws all that there may be")]
     fn furniture(
         &mut self,
         ui: &Ui,
@@ -463,13 +513,14 @@ impl SliceImage {
         got: &Got,
         ruled: bool,
         outer: Rect,
+        beside: f32,
     ) {
         let slice = shown_slice.slice;
         let known = self.known(slice, shown_slice.style.part());
         if known.is_none()
             && let (RenderSpec::HeatMap(choice), Some(summary)) = (&shown_slice.style, &self.before)
         {
-            overlays::color_bar(ui, sight, outer, &choice.scale(summary), summary);
+            overlays::color_bar(ui, sight, outer, beside, &choice.scale(summary), summary);
         }
         if let (RenderSpec::HeatMap(choice), Some(summary)) = (&shown_slice.style, known) {
             self.before = Some(summary.clone());
@@ -478,11 +529,11 @@ impl SliceImage {
             if let Some(plane) = &got.whole {
                 overlays::numbers_in_cells(ui, sight, plane, &scale, choice.part, shown_slice.coordinates);
             }
-            overlays::color_bar(ui, sight, outer, &scale, &summary);
+            overlays::color_bar(ui, sight, outer, beside, &scale, &summary);
             if let Some(unit) =
                 shown_slice.coordinates.unit.as_deref().filter(|_| choice.part != ComplexPart::Phase)
             {
-                overlays::unit_of_bar(ui, sight, outer, unit);
+                overlays::unit_of_bar(ui, sight, outer, beside, unit);
             }
         }
         if let (RenderSpec::Image(photo), Some(plane)) = (&shown_slice.style, &got.whole) {
@@ -585,13 +636,24 @@ impl SliceImage {
 
     /// For the session.
     pub(crate) fn state(&self) -> SliceImageState {
-        SliceImageState { camera: self.camera, cursor: self.cursor }
+        SliceImageState { camera: self.camera, cursor: self.cursor, norms: self.strips.shown }
     }
 
     /// What [`SliceImage::state`] gave.
     pub(crate) fn restore(&mut self, state: &SliceImageState) {
         self.camera = state.camera.checked();
         self.cursor = state.cursor;
+        self.strips.show(state.norms);
+    }
+
+    /// Whether the norms of rows and columns stand beside it.
+    pub(crate) fn shows_norms(&self) -> bool {
+        self.strips.shown
+    }
+
+    /// Shows the norms of rows and columns beside it, or not any more.
+    pub(crate) fn show_norms(&mut self, shown: bool) {
+        self.strips.show(shown);
     }
 }
 
@@ -601,6 +663,7 @@ impl SliceImage {
 pub(crate) struct SliceImageState {
     camera: Camera,
     cursor: Option<[u64; 2]>,
+    norms: bool,
 }
 
 /// What stands at a row (or column) of the plane: its coordinate, or its index in the array.

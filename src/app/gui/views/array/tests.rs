@@ -4,6 +4,7 @@ mod coordinates;
 mod huge;
 mod made;
 mod modes;
+mod norms;
 mod sliding;
 
 use std::sync::Arc;
@@ -175,11 +176,14 @@ fn small_floats_show_their_numbers() {
         } else {
             values.clone()
         };
-        let mut harness = show(plain(dtype, &[4, 4], bytes));
+        let mut harness = show(plain(dtype.clone(), &[4, 4], bytes));
         assert!(harness.state_mut().ask(&Request::GoTo("1, 3".to_owned())));
         settle(&mut harness);
         let under = &harness.state().status.under;
-        let number = |text: &str| text.split("= ").nth(1).unwrap().parse::<f32>().unwrap();
+        let words = |text: &str| text.split("= ").nth(1).unwrap().split(' ').next().unwrap().to_owned();
+        let number = |text: &str| words(text).parse::<f32>().unwrap();
+        // Sign, exponent and mantissa stand beside it.
+        assert!(under.ends_with(if dtype.bits() < 8 { "  0|11|1" } else { "  00000111" }), "{under}");
         assert!(under.starts_with("a[1, 3] = "), "{under}");
         assert!((number(under) / number(expected) - 1.0).abs() < 1e-3, "{under}");
     }

@@ -141,6 +141,44 @@ proptest! {
     }
 }
 
+/// Neighbours that share a scale and a zero point differ in their levels as they do in their stored bits; the levels of
+/// nf4 are those of its table.
+#[test]
+fn each_element_has_its_stored_bits() {
+    let task = Task::new();
+    let files = [
+        ("gptq_3.safetensors", "layers.0.q.weight", 3),
+        ("awq.safetensors", "q.weight", 4),
+        ("bnb_nf4_nested.safetensors", "w.weight.dequantized", 4),
+    ];
+    for (file, path, bits) in files {
+        let document = opened(file);
+        let node = document.root.find(&task, path).unwrap().unwrap();
+        let Some(Content::Array(array)) = &node.content else { panic!() };
+        let quantised = array.quantised().unwrap();
+        let (rows, columns) = (array.shape()[0].min(9), array.shape()[1].min(40));
+        let region = Region(vec![Span::range(0, rows), Span::range(0, columns)]);
+        let quants = quantised.quants(&task, &region).unwrap();
+        let mut seen = std::collections::HashMap::new();
+        for (n, quant) in quants.iter().enumerate() {
+            let index = [n as u64 / columns, n as u64 % columns];
+            let code = quantised.code(&task, &index).unwrap().unwrap();
+            assert!(code.bits == bits && code.value < 1 << bits, "{file} {index:?}: {code:?}");
+            if file.starts_with("bnb") {
+                let level = seen.entry(code.value).or_insert(quant.level);
+                assert_eq!(*level, quant.level, "{file} {index:?}");
+            } else {
+                // Of one scale there is one zero point here.
+                let zero = code.value as f32 - quant.level;
+                let known = seen.entry(quant.scale.to_bits()).or_insert(zero);
+                assert_eq!(*known, zero, "{file} {index:?}");
+            }
+        }
+        assert!(seen.len() > 1, "{file}");
+        assert!(quantised.code(&task, &[array.shape()[0], 0]).is_err(), "{file}");
+    }
+}
+
 proptest! {
     #[test]
     fn no_header_makes_it_panic(file in 0usize..4, changes in prop::collection::vec((0usize..900, any::<u8>()), 1..4)) {
