@@ -123,7 +123,9 @@ fn of_kind(log: &Arc<Log>, kind: Kind) -> Node {
     match kind {
         Kind::Scalars => {
             let table = EventTable::of(log, Which::Scalars);
-            node.content(Content::Table(Arc::new(table))).parts()
+            node.content(Content::Table(Arc::new(table)))
+                .presented(Which::Scalars.presentation(false))
+                .parts()
         }
         _ => node,
     }
@@ -183,8 +185,11 @@ impl Listing for Tags {
 
 /// The values of one tag: a table, and what it has for each step.
 fn of_tag(log: &Arc<Log>, kind: Kind, tag: &str, about: &About) -> Node {
-    let table: Arc<dyn Table> = Arc::new(EventTable::of(log, Which::Tag(kind, tag.to_owned())));
-    let mut node = described(Node::new(tag, "tag").content(Content::Table(table)), about);
+    let which = Which::Tag(kind, tag.to_owned());
+    let presentation = which.presentation(false);
+    let table: Arc<dyn Table> = Arc::new(EventTable::of(log, which));
+    let node = Node::new(tag, "tag").content(Content::Table(table)).presented(presentation);
+    let mut node = described(node, about);
     if matches!(kind, Kind::Images | Kind::Audio | Kind::Tensors) {
         node = node.lazy(Steps { log: log.clone(), kind, tag: tag.to_owned() });
     }
@@ -407,6 +412,7 @@ pub(super) fn of_runs(root: Node, runs: Vec<NamedLog>) -> Node {
     let scalars = Node::new("scalars", "tags")
         .lazy(Compared { runs: runs.clone() })
         .content(Content::Table(Arc::new(table)))
+        .presented(Which::Scalars.presentation(true))
         .parts();
     let all = runs.clone();
     let hparams = Node::new("hparams", "hyper-parameters").deferred_leaf(move |task| {
@@ -439,8 +445,10 @@ impl Compared {
     fn node(&self, tag: &str) -> Arc<Node> {
         let has = |run: &&NamedLog| run.log.now().of(Kind::Scalars, tag).is_some();
         let runs = self.runs.iter().filter(has).cloned().collect();
-        let table = EventTable::new(runs, Which::Tag(Kind::Scalars, tag.to_owned()), true);
-        Arc::new(Node::new(tag, "tag").content(Content::Table(Arc::new(table))))
+        let which = Which::Tag(Kind::Scalars, tag.to_owned());
+        let presentation = which.presentation(true);
+        let table = Arc::new(EventTable::new(runs, which, true));
+        Arc::new(Node::new(tag, "tag").content(Content::Table(table)).presented(presentation))
     }
 }
 

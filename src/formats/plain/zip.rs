@@ -28,9 +28,20 @@ fn sniff(head: &Head) -> Match {
     if head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06") {
         return Match::Yes;
     }
-    match memchr::memmem::find(&head.last, b"PK\x05\x06") {
-        Some(_) => Match::Maybe,
-        None => Match::No,
+    // Anything may stand before an archive: programs unpack themselves, and hide in what others take for data.
+    let ends = memchr::memmem::rfind_iter(&head.last, b"PK\x05\x06").filter_map(|at| head.last.get(at..));
+    let (mut is_one, mut is_last) = (false, false);
+    for end in ends {
+        let comment = end
+            .get(20..22)
+            .map_or(0, |len| len.iter().rev().fold(0, |all, byte| all << 8 | usize::from(*byte)));
+        is_one = true;
+        is_last |= end.len() == 22 + comment && end.get(10..12).is_some_and(|count| count != [0, 0]);
+    }
+    match (is_last, is_one) {
+        (true, _) => Match::Yes,
+        (false, true) => Match::Maybe,
+        (false, false) => Match::No,
     }
 }
 
