@@ -57,6 +57,7 @@ mod inspector;
 mod palette;
 mod samples;
 mod search;
+mod security;
 mod session;
 mod snippets;
 mod start;

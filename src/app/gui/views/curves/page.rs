@@ -398,7 +398,7 @@ impl Page {
         large: bool,
     ) {
         let name = named(&wanted.curves, tag);
-        let inner = place.shrink2(vec2(space::S2, space::S1));
+        let inner = place.shrink2(vec2(space::S3, space::S1));
         let builder = UiBuilder::new().max_rect(inner).id_salt(("plot", &name));
         let mut child = ui.new_child(builder);
         child.shrink_clip_rect(inner);

@@ -185,8 +185,15 @@ impl TagPlot {
             .set_margin_fraction(vec2(0.0, 0.0))
             .height(height)
             .reset();
-        if let Some(marks) = scale.marks() {
-            plot = plot.x_grid_spacer(marks);
+        match scale.marks().filter(|_| shown.across != Across::Step) {
+            Some(marks) => plot = plot.x_grid_spacer(marks),
+            None => {
+                // Where there is no room for a label at each, there is at every fifth.
+                plot = plot.x_grid_spacer(uniform_grid_spacer(|input| {
+                    let step = 10f64.powf(input.base_step_size.max(1.0).log10().ceil());
+                    [step, step * 5.0, step * 10.0]
+                }));
+            }
         }
         if log && high - low > 2.0 {
             plot = plot.y_grid_spacer(uniform_grid_spacer(|input| {
