@@ -12,6 +12,7 @@ mod statistics;
 use std::sync::Arc;
 
 use egui::{Frame, Margin, ScrollArea, Sense, Ui};
+use gander::bytes::display::harmless;
 use gander::data::content::Content;
 use gander::data::security::Verdict;
 use gander::jobs::{JobSpec, Jobs, Slot};
@@ -123,8 +124,10 @@ fn counted(target: &Target) -> Option<String> {
 fn problems(ui: &mut Ui, target: &Target) {
     let node = &target.node;
     if let Some(problem) = node.problem_now() {
-        let words = problem.to_string();
         let is_dangerous = node.security.as_ref().is_some_and(|report| report.verdict == Verdict::Dangerous);
+        let words = problem.to_string();
+        // What a pickle asks for is of any length, and has any letters.
+        let words = if is_dangerous { harmless(&words, 300) } else { words };
         let title = match (is_dangerous, node.content.is_some()) {
             (true, _) => Verdict::Dangerous.title(),
             (false, true) => "A part could not be read",

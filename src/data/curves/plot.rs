@@ -142,7 +142,8 @@ fn logarithm(value: f64) -> f64 {
 
 /// The least and the greatest height with some air, perhaps without the outer twentieths.
 fn span(heights: &mut [f64], ignore_outliers: bool) -> (f64, f64) {
-    let (low, high) = if ignore_outliers {
+    // Of fewer values a twentieth is none.
+    let (low, high) = if ignore_outliers && heights.len() >= 20 {
         match (quantile(heights, 0.05), quantile(heights, 0.95)) {
             (Some(low), Some(high)) => (low, high),
             _ => return (0.0, 1.0),

@@ -7,6 +7,7 @@
 use super::effects;
 use super::inline::hidden;
 use super::machine::{Id, Pickle, Value};
+use crate::bytes::display::harmless;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 pub use crate::data::security::{Report, Verdict};
@@ -19,6 +20,8 @@ const PICKLES: usize = 100_000;
 /// Calls that are listed, and characters of each.
 const CALLS: usize = 100;
 const CALL: usize = 300;
+/// Characters of a name in a sentence.
+const NAME: usize = 200;
 /// How deep pickles in pickles are looked into.
 const NESTED: usize = 4;
 
@@ -111,14 +114,15 @@ impl Report {
 
     /// The verdict for people: what it would run, and what that means.
     pub fn sentence(&self) -> String {
-        let list: Vec<&str> = self.suspects.iter().map(String::as_str).take(8).collect();
+        let list: Vec<String> = self.suspects.iter().map(|name| harmless(name, NAME)).take(8).collect();
         let more = self.suspects.len().saturating_sub(list.len());
         let list = match more {
             0 => list.join(", "),
             more => format!("{} and {more} more", list.join(", ")),
         };
         let first = self.suspects.iter().find_map(|name| Some((name, self.effects.get(name)?)));
-        let meaning = first.map_or_else(String::new, |(name, effect)| format!(" ({name} {effect})"));
+        let meaning =
+            first.map_or_else(String::new, |(name, effect)| format!(" ({} {effect})", harmless(name, NAME)));
         match self.verdict {
             Verdict::Safe => "nothing outside the allow-list of what makes plain data".to_owned(),
             Verdict::Unusual if list.is_empty() => "not all of it could be looked into".to_owned(),

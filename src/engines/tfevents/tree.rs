@@ -17,6 +17,9 @@ use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use std::ops::Range;
 use std::sync::Arc;
 
+/// The path of the scalars below the root of a file.
+const START: &str = "/scalars";
+
 /// The tree of one run below `root`.
 pub(super) fn of_run(mut root: Node, log: &Arc<Log>) -> Node {
     let state = log.now();
@@ -26,6 +29,8 @@ pub(super) fn of_run(mut root: Node, log: &Arc<Log>) -> Node {
     if let Some(time) = state.times.and_then(|(first, _)| super::time(first)) {
         root.attributes.push(("first_event".to_owned(), time.into()));
     }
+    // Curves are what people look for in a run.
+    root.start = state.tags(Kind::Scalars).next().map(|_| START.to_owned());
     drop(state);
     root.lazy(Kinds { log: log.clone() }).findings(log.clone()).statistics(Payloads { log: log.clone() })
 }
@@ -407,7 +412,7 @@ impl NodeStatistics for Payloads {
 }
 
 /// The tree of several runs below `root`: their scalars together, and each of them.
-pub(super) fn of_runs(root: Node, runs: Vec<NamedLog>) -> Node {
+pub(super) fn of_runs(mut root: Node, runs: Vec<NamedLog>) -> Node {
     let table = EventTable::new(runs.clone(), Which::Scalars, true);
     let scalars = Node::new("scalars", "tags")
         .lazy(Compared { runs: runs.clone() })
@@ -425,6 +430,7 @@ pub(super) fn of_runs(root: Node, runs: Vec<NamedLog>) -> Node {
     });
     let each = runs.iter().map(|run| of_run(Node::new(run.name.as_str(), "run"), &run.log)).collect();
     let runs = Node::new("runs", "runs").listed(each);
+    root.start = Some(START.to_owned());
     root.listed(vec![scalars, hparams, runs])
 }
 

@@ -95,6 +95,7 @@ fn open(opening: &Opening) -> Result<Node> {
     }
     root.remarks.extend(found.remarks.iter().cloned());
     let (inner, has_one) = events(task, found)?;
+    root.start.clone_from(&inner.start);
     if has_one {
         root.attributes.clone_from(&inner.attributes);
         root.findings.clone_from(&inner.findings);

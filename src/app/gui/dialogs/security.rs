@@ -12,7 +12,7 @@ use crate::gui::commands::Action;
 use crate::gui::icons::Icon;
 use crate::gui::security::{self, mark};
 use crate::gui::theme::{self, Theme, space};
-use crate::gui::ui::rows;
+use crate::gui::ui::{paint_elided, rows};
 
 /// The height of a line of code.
 const LINE: f32 = 20.0;
@@ -52,7 +52,7 @@ impl SecurityReport {
                 }
             });
         });
-        ui.add(Label::new(harmless(&report.sentence(), 1_000)).wrap());
+        ui.add(Label::new(harmless(&report.sentence(), security::NAME)).wrap());
         if let Some(fault) = &report.fault {
             let words = format!("Not everything was looked at: {}", harmless(&fault.to_string(), 1_000));
             ui.add(Label::new(RichText::new(words).color(theme.warn)).wrap());
@@ -69,8 +69,13 @@ impl SecurityReport {
                     ui.add_space(space::S1);
                     rows::ui(ui, self.calls.len(), LINE, |ui, n| {
                         let Some(call) = self.calls.get(n) else { return };
-                        let label = Label::new(theme::mono(call.as_str())).truncate().selectable(true);
-                        ui.add_sized(egui::vec2(ui.available_width(), LINE), label);
+                        let size = egui::vec2(ui.available_width(), LINE);
+                        let (rect, response) = ui.allocate_exact_size(size, egui::Sense::hover());
+                        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, call));
+                        let (left, align) = (rect.left_center(), egui::Align2::LEFT_CENTER);
+                        let font = theme::mono_font();
+                        paint_elided(ui.painter(), left, align, call, font, theme.text, rect.width());
+                        response.on_hover_text(call);
                     });
                     ui.add_space(space::S3);
                 }

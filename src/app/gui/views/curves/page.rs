@@ -370,7 +370,7 @@ impl Page {
             theme::empty_state(ui, Icon::LineChart, "No tag fits", "Another expression may.");
             return;
         }
-        let across = ((area.width() / WIDTH) as usize).clamp(1, 6);
+        let across = ((area.width() / WIDTH) as usize).clamp(1, 6).min(tags.len());
         let lines = tags.len().div_ceil(across);
         ui.spacing_mut().item_spacing.y = 0.0;
         ScrollArea::vertical().id_salt("page").auto_shrink(false).show_rows(ui, HEIGHT, lines, |ui, rows| {

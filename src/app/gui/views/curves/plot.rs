@@ -174,7 +174,7 @@ impl TagPlot {
             _ => scale.labels(width, (left, right)),
         };
         let log = shown.log;
-        let y_words = move |y: f64| if log { brief(10f64.powf(y)) } else { brief(y) };
+        let y_words = move |y: f64| if log { brief(10f64.powf(y)) } else { display::short_number(y) };
         let height = ui.available_height() - space::S1;
         let mut plot = calm(Plot::new(("curves", tag)), theme, x_words, y_words)
             .id(ui.scope_id().with("axes"))
@@ -188,11 +188,7 @@ impl TagPlot {
         match scale.marks().filter(|_| shown.across != Across::Step) {
             Some(marks) => plot = plot.x_grid_spacer(marks),
             None => {
-                // Where there is no room for a label at each, there is at every fifth.
-                plot = plot.x_grid_spacer(uniform_grid_spacer(|input| {
-                    let step = 10f64.powf(input.base_step_size.max(1.0).log10().ceil());
-                    [step, step * 5.0, step * 10.0]
-                }));
+                plot = plot.x_grid_spacer(uniform_grid_spacer(|input| fives(input.base_step_size.max(1.0))));
             }
         }
         if log && high - low > 2.0 {
@@ -200,6 +196,8 @@ impl TagPlot {
                 let step = input.base_step_size.ceil().max(1.0);
                 [step, step * 10.0, step * 100.0]
             }));
+        } else {
+            plot = plot.y_grid_spacer(uniform_grid_spacer(|input| fives(input.base_step_size)));
         }
         let response = plot.show(ui, |plot| {
             for drawn in &shown.picture.drawn {
@@ -276,6 +274,13 @@ impl TagPlot {
 
 fn wanted_name(wanted: &Wanted, tag: usize) -> String {
     wanted.curves.tags.get(tag).map_or(String::new(), |tag| tag.name.clone())
+}
+
+/// Marks at a power of ten that is no more than this, at every fifth and at every tenth of them: labels stand where there
+/// is room.
+fn fives(least: f64) -> [f64; 3] {
+    let step = 10f64.powf(least.max(1e-300).log10().floor());
+    [step, step * 5.0, step * 10.0]
 }
 
 /// The curve of one run: the values pale behind the smoothed ones.
