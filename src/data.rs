@@ -16,6 +16,7 @@
 //! | [`cf`], [`grouped`] | conventions: scaling, axes, times and calendars; tables and sparse matrices whose parts are arrays of one group |
 //! | [`parameters`](mod@parameters), [`health`](mod@health) | the tensors of a model as a table; what is wrong with them |
 //! | [`keras`](mod@keras) | a convention: the layers of a Keras model, from the configuration that several formats hold |
+//! | [`curves`] | what a training run logs by tag and step: reading, smoothing, points of a picture |
 //! | [`stats`], [`scan`](mod@scan) | one pass over an array or a table; reading all of either in steps |
 
 pub mod adapt;
@@ -24,6 +25,7 @@ pub mod cell;
 pub mod cf;
 pub mod chunked;
 pub mod content;
+pub mod curves;
 pub mod dtype;
 pub mod format;
 pub mod grouped;

@@ -59,6 +59,7 @@ mod node_menu;
 mod palette;
 mod samples;
 mod search;
+mod security;
 mod session;
 mod snippets;
 mod start;

@@ -100,9 +100,34 @@ pub fn shape(shape: &[u64]) -> String {
     shape.iter().map(u64::to_string).collect::<Vec<_>>().join("×")
 }
 
+/// `-1204000` as `−1,204,000`.
+pub fn signed(n: i64) -> String {
+    let sign = if n < 0 { "−" } else { "" };
+    format!("{sign}{}", count(n.unsigned_abs()))
+}
+
 /// One or many: `1 row`, `2,000 rows`.
 pub fn plural(n: u64, one: &str) -> String {
     if n == 1 { format!("1 {one}") } else { format!("{} {one}s", count(n)) }
+}
+
+/// The beginning of a text that a file wrote, as one line that is harmless to look at: what is no letter but moves, hides
+/// or turns around those beside it (controls, marks of direction, characters without width) is drawn as U+FFFD.
+pub fn harmless(text: &str, most: usize) -> String {
+    let drawn = |c: char| match c {
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' => '\u{fffd}',
+        '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}' => {
+            '\u{fffd}'
+        }
+        c if c.is_control() => '\u{fffd}',
+        c => c,
+    };
+    let mut letters = text.chars().map(drawn);
+    let mut shown: String = letters.by_ref().take(most).collect();
+    if letters.next().is_some() {
+        shown.push('…');
+    }
+    shown
 }
 
 /// Compares names as people order them: runs of digits by their value, so `layer.2` comes before

@@ -8,6 +8,7 @@ use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
 use crate::data::content::{Content, Kind};
+use crate::data::curves::Presentation;
 use crate::data::dtype::DType;
 use crate::data::format::Format;
 use crate::data::security::Report;
@@ -70,6 +71,8 @@ pub struct Node {
     pub security: Option<Arc<Report>>,
     /// The states that it had over time, where its format keeps them.
     pub timeline: Option<Timeline>,
+    /// What the columns of its table are to it, where it is looked at as something else than rows first.
+    pub presentation: Option<Presentation>,
     /// The path of the node that a look at the file begins with, where the file names one; of a root only.
     pub start: Option<String>,
     /// Whether a guard stands around all of it that reads (see [`crate::data::guard`]).
@@ -307,6 +310,7 @@ impl Node {
             statistics: None,
             security: None,
             timeline: None,
+            presentation: None,
             start: None,
             guarded: false,
         }
@@ -412,6 +416,12 @@ impl Node {
     pub fn timeline(mut self, versions: Arc<dyn Versions>, at: Option<usize>) -> Self {
         self.guarded = false;
         self.timeline = Some(Timeline { versions, at });
+        self
+    }
+
+    /// With what the columns of its table are to it.
+    pub fn presented(mut self, presentation: impl Into<Option<Presentation>>) -> Self {
+        self.presentation = presentation.into();
         self
     }
 

@@ -11,6 +11,7 @@
 //! |---|---|
 //! | `detect` | whether bytes are a pickle |
 //! | `file` | a file of pickles as a tree |
+//! | `below` | what all pickles in an archive would run |
 //! | `opcode` | all opcodes of the protocols 0 to 5, one after the other |
 //! | `machine` | the stack, the memo, and the inert values: a [`Pickle`] |
 //! | `inline` | joblib's arrays between the opcodes |
@@ -27,6 +28,7 @@
 //! | `shared` | values that are held more than once, or hold themselves |
 //! | `tree` | values as nodes |
 
+mod below;
 mod content;
 mod detect;
 mod effects;
@@ -48,6 +50,7 @@ mod torch;
 mod tree;
 mod view;
 
+pub use below::below;
 pub use detect::{Beginning, beginning};
 pub use file::{Knows, open};
 pub use inline::Side;

@@ -2,9 +2,11 @@
 //! asked to do it publishes itself, by labels of the same kind.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use egui::{Context, Key, KeyboardShortcut, Modifiers};
 use gander::data::format::Options;
+use gander::data::security::Report;
 
 use super::icons::Icon;
 use super::target::{ExportSource, QueryStart, Request, Target};
@@ -53,6 +55,8 @@ pub(crate) enum Action {
     Convert(Vec<PathBuf>),
     /// Open the export dialog for this.
     Export(ExportSource),
+    /// Show what loading something would run: its name, and the report.
+    Security(String, Arc<Report>),
     /// Say this at the bottom of the window for a while.
     Notice(String),
 }
@@ -232,6 +236,7 @@ commands! {
     Data {
         Sql "New SQL query" Database .keys(CTRL_SHIFT, Key::Q);
         GoTo "Go to row or element…" Target .keys(CTRL, Key::G).tab();
+        Security "What loading it would run…" Warning .keys(CTRL_ALT, Key::R).tab();
         CancelJobs "Cancel all jobs" Stop .keys(CTRL, Key::Period).apart();
     }
     Help {

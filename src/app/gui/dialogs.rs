@@ -6,12 +6,15 @@ mod export;
 mod keys;
 mod path;
 mod raw;
+mod security;
 mod text;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use egui::{Context, Id, Modal, Ui, vec2};
 use gander::data::format::Options;
+use gander::data::security::Report;
 use gander::jobs::Jobs;
 
 use super::commands::{Action, Label};
@@ -32,6 +35,8 @@ pub(crate) enum Dialog {
     Raw(Box<raw::OpenRaw>),
     /// A long text.
     Read(text::TextDialog),
+    /// What loading something would run.
+    Security(security::SecurityReport),
     /// An export.
     Export(Box<export::Export>),
     /// The conversion of many files.
@@ -59,6 +64,11 @@ impl Dialog {
         Dialog::Read(text::TextDialog::new(title, text))
     }
 
+    /// What loading something would run.
+    pub(crate) fn security(name: String, report: Arc<Report>) -> Self {
+        Dialog::Security(security::SecurityReport::new(name, report))
+    }
+
     fn name(&self) -> &'static str {
         match self {
             Dialog::About => "about",
@@ -66,6 +76,7 @@ impl Dialog {
             Dialog::Path(_) => "open by path",
             Dialog::Raw(_) => "raw array",
             Dialog::Read(_) => "reader",
+            Dialog::Security(_) => "security",
             Dialog::Export(_) => "export",
             Dialog::Batch(_) => "convert",
         }
@@ -119,6 +130,7 @@ impl Dialogs {
             Dialog::Path(path) => path.ui(ui, jobs, actions),
             Dialog::Raw(raw) => raw.ui(ui, jobs, actions),
             Dialog::Read(reader) => reader.ui(ui, jobs, actions),
+            Dialog::Security(report) => report.ui(ui, actions),
             Dialog::Export(export) => export.ui(ui, jobs, exports, actions),
             Dialog::Batch(batch) => batch.ui(ui, jobs, exports, actions),
         });

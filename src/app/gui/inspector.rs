@@ -13,10 +13,13 @@ mod weights;
 use std::sync::Arc;
 
 use egui::{Frame, Margin, ScrollArea, Sense, Ui};
+use gander::bytes::display::harmless;
 use gander::data::content::Content;
+use gander::data::security::Verdict;
 use gander::jobs::{JobSpec, Jobs, Slot};
 
 use super::commands::Action;
+use super::security;
 use super::theme::{self, Severity, Theme, size, space};
 use super::ui::{key_value, rows};
 use super::views::record::brief;
@@ -90,6 +93,11 @@ impl Inspector {
                     });
                 }
             });
+            if *subject == Subject::Node
+                && let Some(report) = &target.node.security
+            {
+                section(ui, "Security", |ui| security::section(ui, target.title(), report, actions));
+            }
             self.statistics.ui(ui, jobs, &key, target, &known);
             self.weights.ui(ui, jobs, &key, target, mappings);
             if known.layout.blocks.len() > 1 || known.layout.blocks.iter().any(|block| block.missing) {
@@ -120,8 +128,15 @@ fn counted(target: &Target) -> Option<String> {
 fn problems(ui: &mut Ui, target: &Target) {
     let node = &target.node;
     if let Some(problem) = node.problem_now() {
+        let is_dangerous = node.security.as_ref().is_some_and(|report| report.verdict == Verdict::Dangerous);
         let words = problem.to_string();
-        let title = if node.content.is_some() { "A part could not be read" } else { "Could not be read" };
+        // What a pickle asks for is of any length, and has any letters.
+        let words = if is_dangerous { harmless(&words, 300) } else { words };
+        let title = match (is_dangerous, node.content.is_some()) {
+            (true, _) => Verdict::Dangerous.title(),
+            (false, true) => "A part could not be read",
+            (false, false) => "Could not be read",
+        };
         theme::problem_banner(ui, Severity::Problem, title, &[(&words, None)]);
     }
     let of_file = target.path.is_empty().then_some(&target.document.remarks).into_iter().flatten();

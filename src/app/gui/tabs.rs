@@ -324,6 +324,11 @@ impl Tabs {
         self.active().and_then(Pane::export).map(Action::Export)
     }
 
+    /// What loading what is shown would run, and its name.
+    pub(crate) fn security(&self) -> Option<(String, std::sync::Arc<gander::data::security::Report>)> {
+        self.active().and_then(Pane::security)
+    }
+
     /// What a new query begins with.
     pub(crate) fn query_start(&self) -> QueryStart {
         self.active().map_or(QueryStart::Empty, Pane::query_start)

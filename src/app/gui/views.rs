@@ -7,6 +7,7 @@
 pub(crate) mod array;
 #[cfg(test)]
 mod comparison;
+mod curves;
 pub(crate) mod group;
 #[cfg(test)]
 mod harness;
@@ -241,7 +242,10 @@ pub(crate) fn node_view(target: &Target) -> Box<dyn View> {
         Some(Content::Array(array)) => array::make(target, array),
         Some(Content::Image(image)) => image::make(target, image),
         None if target.node.has_children() => model::make(target),
-        Some(Content::Table(table)) => table::make(target, table),
+        Some(Content::Table(table)) => match &target.node.presentation {
+            Some(presentation) => curves::make(target, table, presentation),
+            None => table::make(target, table),
+        },
         Some(Content::Text(text)) => text::make(target, text),
         Some(Content::Bytes(source)) => hex::make(target, source),
         None => record::make(target),

@@ -375,6 +375,8 @@ fn entry(bytes: &[u8], shift: u64) -> Option<(Member, usize)> {
         header: u64::from(le_or_zero::<u32>(bytes, 42)),
     };
     extra(bytes.get(name_end..extra_end)?, &mut member, true);
+    // Encryption puts twelve bytes or more before the data: the mark of what is stored without them is wrong.
+    member.encrypted &= member.method != Method::Stored || member.stored != member.size;
     member.header = member.header.saturating_add(shift);
     Some((member, end))
 }
@@ -534,6 +536,22 @@ mod tests {
     #[test]
     fn an_empty_archive_has_no_members() {
         assert_eq!(members(&fixture("zip/empty.zip")).1.len(), 0);
+    }
+
+    #[test]
+    fn a_false_mark_of_encryption_hides_nothing() {
+        let (sound, _) = members(&fixture("zip/stored.zip"));
+        let stored = sound.members.iter().filter(|m| m.method == Method::Stored && m.size > 0).count();
+        assert!(stored > 0);
+        let source = fixture("zip/stored.zip");
+        let mut bytes = source.read(&Task::new(), 0..source.len(&Task::new()).unwrap()).unwrap().to_vec();
+        let starts: Vec<usize> = memchr::memmem::find_iter(&bytes, ENTRY).collect();
+        starts.into_iter().for_each(|at| bytes[at + 8] |= 1);
+        let archive = Archive::open(&Task::new(), &Source::memory("z", bytes)).unwrap();
+        assert_eq!(
+            archive.members.iter().filter(|member| !member.encrypted && member.size > 0).count(),
+            stored
+        );
     }
 
     #[test]

@@ -13,6 +13,8 @@ pub(super) const FUNCTION: &str = "calls a function of a library that could do a
 pub(super) const PYTHON: &str = "is a part of Python that is not known to make plain data";
 /// Something imported is changed.
 pub(super) const CHANGES: &str = "is changed in place for the whole program";
+/// Opcodes that lie across the end of a frame.
+pub(super) const HIDES: &str = "stands for code that may hide in data across the end of a frame, which versions of Python read differently";
 
 const COMMANDS: &str = "runs programs on the machine";
 const CODE: &str = "runs Python code that it is given";

@@ -84,6 +84,11 @@ impl Found {
                 self.spans.push(at..end);
             } else {
                 self.rest = Some(at as u64);
+                // Zeros fill up a page; anything else could be for another reader.
+                if bytes.get(at..).is_some_and(|rest| rest.iter().any(|byte| *byte != 0)) {
+                    let why = "what follows the last pickle is none and was not looked into";
+                    self.report.incomplete(Error::malformed(why).at(at as u64));
+                }
             }
             if first {
                 self.first = Some(pickle);

@@ -123,6 +123,8 @@ pub(super) struct Facts {
     pub(super) opcodes: u64,
     /// The lowest value of the stack where there was no end.
     pub(super) rest: Option<Id>,
+    /// Where an opcode lies across the end of a frame, or a frame begins within another.
+    pub(super) torn: Option<usize>,
 }
 
 /// The elements of an array that joblib wrote behind the opcodes which make its wrapper.
@@ -132,6 +134,31 @@ pub(super) enum Inlined {
     Bytes(Span),
     /// As a pickle of its own.
     Value(Id),
+}
+
+/// The frame that is being read: from protocol 4 on opcodes stand in frames, which tell readers how much to fetch.
+/// Writers never let an opcode lie across the end of one. Readers differ in what such a one means: the one in C of
+/// Python skips what it had fetched, so that code may hide in what others take for data.
+#[derive(Default)]
+struct Frame {
+    end: usize,
+}
+
+impl Frame {
+    /// The opcode of a frame, with its argument.
+    const OPCODE: u8 = 0x95;
+
+    /// Takes the opcode from `at` to `next`: whether it lies across the end of its frame.
+    fn is_torn(&mut self, bytes: &[u8], at: usize, next: usize) -> bool {
+        if bytes.get(at) == Some(&Self::OPCODE) {
+            let len = bytes.get(at + 1..).and_then(|rest| rest.first_chunk::<8>());
+            let len = len.map_or(0, |len| usize::try_from(u64::from_le_bytes(*len)).unwrap_or(usize::MAX));
+            let within = at < self.end;
+            self.end = next.saturating_add(len);
+            return within;
+        }
+        at < self.end && self.end < next
+    }
 }
 
 pub(super) struct Machine {
@@ -312,6 +339,7 @@ impl Machine {
         if let Some([0x80, protocol]) = bytes.get(start..start.saturating_add(2)) {
             self.pickle.facts.protocol.get_or_insert(*protocol);
         }
+        let mut frame = Frame::default();
         for step in 0usize.. {
             if step % STEPS == 0 {
                 task.check()?;
@@ -334,6 +362,10 @@ impl Machine {
                     let root = self.pop(at);
                     self.pickle.root = Some(root);
                     return Ok(());
+                }
+                Ok(op) if frame.is_torn(&bytes, at, opcodes.at) => {
+                    self.pickle.facts.torn.get_or_insert(at);
+                    self.step(op, at);
                 }
                 Ok(op @ Op::Build) => {
                     self.step(op, at);

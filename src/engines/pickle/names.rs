@@ -6,7 +6,8 @@
 
 use super::effects;
 use super::inline::hidden;
-use super::machine::{Pickle, Value};
+use super::machine::{Id, Pickle, Value};
+use crate::bytes::display::harmless;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 pub use crate::data::security::{Report, Verdict};
@@ -19,6 +20,8 @@ const PICKLES: usize = 100_000;
 /// Calls that are listed, and characters of each.
 const CALLS: usize = 100;
 const CALL: usize = 300;
+/// Characters of a name in a sentence.
+const NAME: usize = 200;
 /// How deep pickles in pickles are looked into.
 const NESTED: usize = 4;
 
@@ -27,11 +30,15 @@ impl Report {
     pub fn of(pickle: &Pickle) -> Report {
         let mut report = Report::default();
         for (module, name) in pickle.globals() {
-            report.add(module, name);
+            let plain = is_getattr(module, name) && only_zones(pickle);
+            if plain { report.name(full(module, name)) } else { report.add(module, name) }
         }
         for id in &pickle.facts.tampered {
             let (module, name) = pickle.global(*id).unwrap_or_default();
             report.suspect(full(module, name), Verdict::Dangerous, effects::CHANGES);
+        }
+        if pickle.facts.torn.is_some() {
+            report.suspect("?".to_owned(), Verdict::Dangerous, effects::HIDES);
         }
         report.called(pickle);
         if let Some(fault) = pickle.fault() {
@@ -44,11 +51,15 @@ impl Report {
     pub fn add(&mut self, module: &str, name: &str) {
         let (verdict, effect) = judge(module, name);
         let full = full(module, name);
-        if self.globals.len() < NAMES {
-            self.globals.insert(full.clone());
-        }
+        self.name(full.clone());
         if verdict != Verdict::Safe {
             self.suspect(full, verdict, effect);
+        }
+    }
+
+    fn name(&mut self, full: String) {
+        if self.globals.len() < NAMES {
+            self.globals.insert(full);
         }
     }
 
@@ -103,14 +114,15 @@ impl Report {
 
     /// The verdict for people: what it would run, and what that means.
     pub fn sentence(&self) -> String {
-        let list: Vec<&str> = self.suspects.iter().map(String::as_str).take(8).collect();
+        let list: Vec<String> = self.suspects.iter().map(|name| harmless(name, NAME)).take(8).collect();
         let more = self.suspects.len().saturating_sub(list.len());
         let list = match more {
             0 => list.join(", "),
             more => format!("{} and {more} more", list.join(", ")),
         };
         let first = self.suspects.iter().find_map(|name| Some((name, self.effects.get(name)?)));
-        let meaning = first.map_or_else(String::new, |(name, effect)| format!(" ({name} {effect})"));
+        let meaning =
+            first.map_or_else(String::new, |(name, effect)| format!(" ({} {effect})", harmless(name, NAME)));
         match self.verdict {
             Verdict::Safe => "nothing outside the allow-list of what makes plain data".to_owned(),
             Verdict::Unusual if list.is_empty() => "not all of it could be looked into".to_owned(),
@@ -129,6 +141,37 @@ impl Report {
 /// `os.system`; a name without a module stands alone.
 fn full(module: &str, name: &str) -> String {
     if module.is_empty() { name.to_owned() } else { format!("{module}.{name}") }
+}
+
+fn is_getattr(module: &str, name: &str) -> bool {
+    matches!(module, "builtins" | "__builtin__") && name == "getattr"
+}
+
+/// Whether `getattr` is asked for nothing but what makes time zones, as `zoneinfo` writes them:
+/// `getattr(zoneinfo.ZoneInfo, '_unpickle')`. Where it stands anywhere else, anything could be done with it.
+fn only_zones(pickle: &Pickle) -> bool {
+    let is = |id: &Id| pickle.global(*id).is_some_and(|(module, name)| is_getattr(module, name));
+    let zone = |arguments: Id| match pickle.tuple(arguments) {
+        Some([class, name]) => {
+            pickle.is(*class, &["zoneinfo"], "ZoneInfo") && pickle.text(*name) == Some("_unpickle")
+        }
+        _ => false,
+    };
+    let any = |ids: &[Id]| ids.iter().any(is);
+    let any_pair = |pairs: &[(Id, Id)]| pairs.iter().any(|(key, value)| is(key) || is(value));
+    let stands = |id: Id| match pickle.value(id) {
+        Value::List(ids) | Value::Tuple(ids) | Value::Set(ids) | Value::FrozenSet(ids) => any(ids),
+        Value::Dict(pairs) => any_pair(pairs),
+        Value::Persistent(id) => is(id),
+        Value::Object(object) => {
+            let beside = [object.named, object.state].into_iter().flatten();
+            let called = is(&object.class) && (!zone(object.arguments) || beside.clone().next().is_some());
+            called || beside.clone().any(|id| is(&id)) || any(&object.items) || any_pair(&object.pairs)
+        }
+        _ => false,
+    };
+    let called = |id: Id| matches!(pickle.value(id), Value::Object(object) if is(&object.class));
+    pickle.ids().any(called) && !pickle.root().is_some_and(|root| is(&root)) && !pickle.ids().any(stands)
 }
 
 /// What all pickles in `bytes`, one after the other, would import. What follows the last one and is none is

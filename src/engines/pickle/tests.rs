@@ -62,6 +62,43 @@ fn plain_values_of_every_protocol() {
 }
 
 #[test]
+fn opcodes_across_the_end_of_a_frame_may_hide_code() {
+    let framed = |len: u64, body: &[u8]| {
+        let mut bytes = b"\x80\x04\x95".to_vec();
+        bytes.extend(len.to_le_bytes());
+        bytes.extend(body);
+        report(&bytes)
+    };
+    assert_eq!(framed(4, b"\x8c\x01a.").verdict, Verdict::Safe);
+    assert_eq!(framed(3, b"NNN0N0.").verdict, Verdict::Safe, "more opcodes follow the frame");
+    let torn = framed(2, b"\x8c\x01a.");
+    assert_eq!((torn.verdict, torn.suspects.contains("?")), (Verdict::Dangerous, true));
+    let mut within = b"\x95".to_vec();
+    within.extend(1u64.to_le_bytes());
+    within.extend(b"N.");
+    assert_eq!(framed(30, &within).verdict, Verdict::Dangerous, "a frame in a frame");
+    // What pickle writes: large data stand between frames.
+    let mut large = b"\x80\x04\x95".to_vec();
+    large.extend(2u64.to_le_bytes());
+    large.extend(b"]\x94");
+    large.extend(b"B\x02\0\0\0xya.");
+    assert_eq!(report(&large).verdict, Verdict::Safe);
+}
+
+#[test]
+fn getattr_is_plain_for_time_zones_alone() {
+    const ZONE: &[u8] = b"\x80\x02cbuiltins\ngetattr\nq\0czoneinfo\nZoneInfo\nX\x09\0\0\0_unpickle\x86R";
+    let with = |more: &[u8]| report(&[ZONE, more].concat());
+    let zone = with(b"X\x03\0\0\0UTCK\x01\x86R.");
+    assert_ne!(zone.verdict, Verdict::Dangerous, "{zone:?}");
+    assert!(zone.globals.contains("builtins.getattr"));
+    // The same function, called for something else, or handed on.
+    for more in [&b"0h\0cdatetime\ndatetime\nX\x03\0\0\0now\x86R."[..], b"0]h\0a.", b"0h\0."] {
+        assert_eq!(with(more).verdict, Verdict::Dangerous, "{more:?}");
+    }
+}
+
+#[test]
 fn values_that_hold_themselves_or_each_other_often() {
     for (_, bytes) in made("recursive") {
         assert_eq!(repr(&bytes), "[1, …]");

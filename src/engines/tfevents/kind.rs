@@ -4,6 +4,8 @@ use super::event::{self, Blob, Data, Event, Metadata, Value};
 use super::tensor::Tensor;
 use crate::bytes::error::Result;
 use crate::bytes::limits;
+use crate::data::curves::histograms::HistogramColumns;
+use crate::data::curves::{CurveColumns, Presentation};
 use arrow::array::{ArrayBuilder, ArrayRef, Float64Builder, Int64Builder, StringBuilder};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use std::sync::Arc;
@@ -266,6 +268,27 @@ impl Which {
             },
             with_run,
         )
+    }
+
+    /// What the columns of the table are where it is more than rows.
+    pub(super) fn presentation(&self, with_run: bool) -> Option<Presentation> {
+        let behind = usize::from(with_run);
+        // As `SCALARS` and `HISTOGRAMS` have them.
+        match self {
+            Which::Scalars | Which::Tag(Kind::Scalars, _) => Some(Presentation::Curves(CurveColumns::Rows {
+                run: with_run.then_some(0),
+                tag: Some(behind),
+                step: behind + 1,
+                wall_time: Some(behind + 2),
+                relative_time: Some(behind + 3),
+                value: behind + 4,
+            })),
+            Which::Tag(Kind::Histograms, _) => {
+                let (left, right, count) = (behind + 2, behind + 3, behind + 4);
+                Some(Presentation::Histograms(HistogramColumns { step: behind, left, right, count }))
+            }
+            _ => None,
+        }
     }
 
     pub(super) fn gathered(schema: &Schema) -> Gathered {

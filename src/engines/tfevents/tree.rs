@@ -17,6 +17,9 @@ use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use std::ops::Range;
 use std::sync::Arc;
 
+/// The path of the scalars below the root of a file.
+const START: &str = "/scalars";
+
 /// The tree of one run below `root`.
 pub(super) fn of_run(mut root: Node, log: &Arc<Log>) -> Node {
     let state = log.now();
@@ -26,6 +29,8 @@ pub(super) fn of_run(mut root: Node, log: &Arc<Log>) -> Node {
     if let Some(time) = state.times.and_then(|(first, _)| super::time(first)) {
         root.attributes.push(("first_event".to_owned(), time.into()));
     }
+    // Curves are what people look for in a run.
+    root.start = state.tags(Kind::Scalars).next().map(|_| START.to_owned());
     drop(state);
     root.lazy(Kinds { log: log.clone() }).findings(log.clone()).statistics(Payloads { log: log.clone() })
 }
@@ -123,7 +128,9 @@ fn of_kind(log: &Arc<Log>, kind: Kind) -> Node {
     match kind {
         Kind::Scalars => {
             let table = EventTable::of(log, Which::Scalars);
-            node.content(Content::Table(Arc::new(table))).parts()
+            node.content(Content::Table(Arc::new(table)))
+                .presented(Which::Scalars.presentation(false))
+                .parts()
         }
         _ => node,
     }
@@ -183,8 +190,11 @@ impl Listing for Tags {
 
 /// The values of one tag: a table, and what it has for each step.
 fn of_tag(log: &Arc<Log>, kind: Kind, tag: &str, about: &About) -> Node {
-    let table: Arc<dyn Table> = Arc::new(EventTable::of(log, Which::Tag(kind, tag.to_owned())));
-    let mut node = described(Node::new(tag, "tag").content(Content::Table(table)), about);
+    let which = Which::Tag(kind, tag.to_owned());
+    let presentation = which.presentation(false);
+    let table: Arc<dyn Table> = Arc::new(EventTable::of(log, which));
+    let node = Node::new(tag, "tag").content(Content::Table(table)).presented(presentation);
+    let mut node = described(node, about);
     if matches!(kind, Kind::Images | Kind::Audio | Kind::Tensors) {
         node = node.lazy(Steps { log: log.clone(), kind, tag: tag.to_owned() });
     }
@@ -402,11 +412,12 @@ impl NodeStatistics for Payloads {
 }
 
 /// The tree of several runs below `root`: their scalars together, and each of them.
-pub(super) fn of_runs(root: Node, runs: Vec<NamedLog>) -> Node {
+pub(super) fn of_runs(mut root: Node, runs: Vec<NamedLog>) -> Node {
     let table = EventTable::new(runs.clone(), Which::Scalars, true);
     let scalars = Node::new("scalars", "tags")
         .lazy(Compared { runs: runs.clone() })
         .content(Content::Table(Arc::new(table)))
+        .presented(Which::Scalars.presentation(true))
         .parts();
     let all = runs.clone();
     let hparams = Node::new("hparams", "hyper-parameters").deferred_leaf(move |task| {
@@ -419,6 +430,7 @@ pub(super) fn of_runs(root: Node, runs: Vec<NamedLog>) -> Node {
     });
     let each = runs.iter().map(|run| of_run(Node::new(run.name.as_str(), "run"), &run.log)).collect();
     let runs = Node::new("runs", "runs").listed(each);
+    root.start = Some(START.to_owned());
     root.listed(vec![scalars, hparams, runs])
 }
 
@@ -439,8 +451,10 @@ impl Compared {
     fn node(&self, tag: &str) -> Arc<Node> {
         let has = |run: &&NamedLog| run.log.now().of(Kind::Scalars, tag).is_some();
         let runs = self.runs.iter().filter(has).cloned().collect();
-        let table = EventTable::new(runs, Which::Tag(Kind::Scalars, tag.to_owned()), true);
-        Arc::new(Node::new(tag, "tag").content(Content::Table(Arc::new(table))))
+        let which = Which::Tag(Kind::Scalars, tag.to_owned());
+        let presentation = which.presentation(true);
+        let table = Arc::new(EventTable::new(runs, which, true));
+        Arc::new(Node::new(tag, "tag").content(Content::Table(table)).presented(presentation))
     }
 }
 

@@ -17,6 +17,7 @@ use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::table::MemoryTable;
 use crate::data::content::{Content, Kind};
+use crate::data::curves::{CurveColumns, Presentation};
 use crate::data::format::{Format, Opening, Options};
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};
@@ -94,6 +95,7 @@ fn open(opening: &Opening) -> Result<Node> {
     }
     root.remarks.extend(found.remarks.iter().cloned());
     let (inner, has_one) = events(task, found)?;
+    root.start.clone_from(&inner.start);
     if has_one {
         root.attributes.clone_from(&inner.attributes);
         root.findings.clone_from(&inner.findings);
@@ -151,7 +153,10 @@ fn log_history(task: &Task, path: &Path) -> Result<Node> {
     let log = state.find(task, "/log_history")?;
     let mut node = Node::new("log_history", "log");
     match log.as_ref().and_then(|log| log.content.clone()) {
-        Some(content @ Content::Table(_)) => node = node.content(content),
+        Some(Content::Table(table)) => {
+            let curves = CurveColumns::of_columns(&*table, "step", &["epoch"]);
+            node = node.content(Content::Table(table)).presented(curves.map(Presentation::Curves));
+        }
         _ => {
             node.problem = state.problem_now();
             if node.problem.is_none() {
@@ -214,7 +219,16 @@ fn logged(task: &Task, path: &Path) -> Result<Node> {
     let table = MemoryTable::new(RecordBatch::try_from_iter_with_nullable(
         columns.into_iter().map(|(name, column)| (name, column, !matches!(name, "tag" | "value"))),
     )?);
-    Ok(Node::new("scalars", "tags").content(Content::Table(Arc::new(table))))
+    let columns = CurveColumns::Rows {
+        run: None,
+        tag: Some(0),
+        step: 1,
+        wall_time: Some(2),
+        relative_time: Some(3),
+        value: 4,
+    };
+    let node = Node::new("scalars", "tags").content(Content::Table(Arc::new(table)));
+    Ok(node.presented(Presentation::Curves(columns)))
 }
 
 /// What a trainer's state holds.

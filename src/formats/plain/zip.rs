@@ -28,9 +28,20 @@ fn sniff(head: &Head) -> Match {
     if head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06") {
         return Match::Yes;
     }
-    match memchr::memmem::find(&head.last, b"PK\x05\x06") {
-        Some(_) => Match::Maybe,
-        None => Match::No,
+    // Anything may stand before an archive: programs unpack themselves, and hide in what others take for data.
+    let ends = memchr::memmem::rfind_iter(&head.last, b"PK\x05\x06").filter_map(|at| head.last.get(at..));
+    let (mut is_one, mut is_last) = (false, false);
+    for end in ends {
+        let comment = end
+            .get(20..22)
+            .map_or(0, |len| len.iter().rev().fold(0, |all, byte| all << 8 | usize::from(*byte)));
+        is_one = true;
+        is_last |= end.len() == 22 + comment && end.get(10..12).is_some_and(|count| count != [0, 0]);
+    }
+    match (is_last, is_one) {
+        (true, _) => Match::Yes,
+        (false, true) => Match::Maybe,
+        (false, false) => Match::No,
     }
 }
 
@@ -101,6 +112,45 @@ mod tests {
     fn opened(name: &str) -> Document {
         let path = format!("{}/fixtures/zip/{name}.zip", env!("CARGO_MANIFEST_DIR"));
         crate::open(&Task::new(), Path::new(&path), &Options::default()).unwrap()
+    }
+
+    /// An archive with these members, stored.
+    fn stored(members: &[(&str, &[u8])]) -> Vec<u8> {
+        let (mut all, mut directory) = (Vec::new(), Vec::new());
+        for (name, bytes) in members {
+            let at = all.len() as u32;
+            let mut entry = [10_u16, 0, 0, 0, 0].map(u16::to_le_bytes).concat();
+            entry.extend(crc32fast::hash(bytes).to_le_bytes());
+            entry.extend([bytes.len() as u32; 2].map(u32::to_le_bytes).concat());
+            entry.extend([name.len() as u16, 0].map(u16::to_le_bytes).concat());
+            all.extend([b"PK\x03\x04", entry.as_slice(), name.as_bytes(), bytes].concat());
+            directory.extend([b"PK\x01\x02\x0a\0".as_slice(), &entry, &[0; 10], &at.to_le_bytes()].concat());
+            directory.extend(name.as_bytes());
+        }
+        let (start, count) = (all.len() as u32, members.len() as u16);
+        all.extend(&directory);
+        all.extend([b"PK\x05\x06\0\0\0\0".as_slice(), &[count; 2].map(u16::to_le_bytes).concat()].concat());
+        all.extend([directory.len() as u32, start].map(u32::to_le_bytes).concat());
+        all.extend([0, 0]);
+        all
+    }
+
+    #[test]
+    fn pickles_in_an_archive_are_found_wherever_it_begins() {
+        let evil = b"cos\nsystem\n(S'echo quack'\ntR.";
+        let inner = stored(&[("a/data", evil), ("note.txt", b"words\n")]);
+        let archive = stored(&[("inner.zip", &inner), ("other.txt", b"words\n")]);
+        for before in [0, 64] {
+            let bytes = [vec![0; before], archive.clone()].concat();
+            let source = crate::bytes::source::Source::memory("model.pt", bytes);
+            let document = crate::formats::open_source(&Task::new(), &source, &Options::default()).unwrap();
+            assert_eq!(document.format.id, "zip", "{before} bytes before it");
+            let report = crate::engines::pickle::below(&Task::new(), &document.root).unwrap().unwrap();
+            assert!(report.suspects.contains("os.system"), "{report:?}");
+        }
+        let plain = crate::bytes::source::Source::memory("x.zip", stored(&[("a", b"1"), ("b", b"2")]));
+        let document = crate::formats::open_source(&Task::new(), &plain, &Options::default()).unwrap();
+        assert!(crate::engines::pickle::below(&Task::new(), &document.root).unwrap().is_none());
     }
 
     /// Paths with their kinds or problems.

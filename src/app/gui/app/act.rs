@@ -51,6 +51,7 @@ impl App {
             Action::Convert(paths) => self.dialogs.convert(paths),
             Action::AskSave(path) => self.asked.choose_place(Some(&path)),
             Action::AskFolder => self.asked.choose_place(None),
+            Action::Security(name, report) => self.dialogs.open(Dialog::security(name, report)),
             Action::Notice(words) => self.say(ctx, words),
         }
     }
@@ -180,6 +181,10 @@ impl App {
                 self.theme(ctx, if dark { ThemeChoice::Light } else { ThemeChoice::Dark });
             }
             CommandId::Sql => self.tabs.show_query(self.tabs.query_start()),
+            CommandId::Security => match self.tabs.security() {
+                Some((name, report)) => self.dialogs.open(Dialog::security(name, report)),
+                None => self.say(ctx, "It holds no Python objects that loading would run code for"),
+            },
             CommandId::CancelJobs => {
                 self.exports.cancel_all();
                 self.jobs.cancel_all();

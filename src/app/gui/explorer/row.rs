@@ -2,6 +2,7 @@
 
 use egui::{Color32, FontId, Rect, Response, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 use gander::data::content::Kind;
+use gander::data::security::Verdict;
 use gander::formats::FORMATS;
 use gander::jobs::Jobs;
 
@@ -46,6 +47,8 @@ pub(super) struct Drawn {
     pending: bool,
     /// The facts are a remark.
     warn: bool,
+    /// To load it where it was written for could do anything.
+    danger: bool,
 }
 
 /// What a row says after it was drawn.
@@ -71,6 +74,7 @@ impl Drawn {
             tip: root.map_or_else(String::new, |file| file.path.display().to_string()),
             pending: false,
             warn: false,
+            danger: false,
         };
         match &row.child {
             Child::Node(node) => drawn.take_node(node, row, root, sums, jobs),
@@ -128,6 +132,10 @@ impl Drawn {
             self.problem = Some(problem.to_string());
             self.icon = Some(Icon::Warning);
         }
+        if node.security.as_ref().is_some_and(|report| report.verdict == Verdict::Dangerous) {
+            self.danger = true;
+            self.icon = Some(Icon::Problem);
+        }
         for remark in node.remarks_now() {
             self.tip.push_str(&format!("\n{remark}"));
         }
@@ -158,6 +166,7 @@ impl Drawn {
             tip: beginning(&found.path, TIP),
             pending: false,
             warn: false,
+            danger: node.security.as_ref().is_some_and(|report| report.verdict == Verdict::Dangerous),
         }
     }
 
@@ -223,7 +232,11 @@ impl Drawn {
             x += 18.0;
         }
         if let Some(shown) = self.icon {
-            let color = if self.problem.is_some() { theme.warn } else { theme.dim };
+            let color = match (self.danger, self.problem.is_some()) {
+                (true, _) => theme.bad,
+                (false, true) => theme.warn,
+                (false, false) => theme.dim,
+            };
             icon(x, shown, color, 14.0);
             x += 20.0;
         } else if self.caret.is_none() {

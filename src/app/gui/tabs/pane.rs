@@ -7,6 +7,7 @@ use gander::bytes::error::Error;
 use gander::data::content::Content;
 use gander::data::node::{Children, Node};
 use gander::data::open::Document;
+use gander::data::security::Report;
 use gander::jobs::{JobSpec, Jobs, Slot};
 use serde_json::Value;
 
@@ -15,6 +16,7 @@ use crate::gui::commands::{self, Action, Label};
 use crate::gui::explorer::open_as;
 use crate::gui::files::{Files, State};
 use crate::gui::icons::Icon;
+use crate::gui::security::Danger;
 use crate::gui::session::{KeptContent, Tab};
 use crate::gui::target::{ExportSource, NodeRef, QueryStart, TabContent};
 use crate::gui::theme::{self, Theme, size, space};
@@ -39,6 +41,8 @@ pub(crate) struct Pane {
     asked: Option<Request>,
     /// Whether its view is to take the keyboard.
     pub(super) focus_request: FocusRequest,
+    /// What the pickles in its file would run.
+    danger: Danger,
 }
 
 /// A node that a tab shows.
@@ -88,6 +92,7 @@ impl Pane {
             shown: None,
             asked: None,
             focus_request: FocusRequest::No,
+            danger: Danger::default(),
         }
     }
 
@@ -169,6 +174,11 @@ impl Pane {
     /// What the inspector tells of a view that is about no node.
     pub(super) fn details(&self) -> Vec<(&'static str, String)> {
         self.shown.as_ref().map_or_else(Vec::new, |shown| shown.view.details())
+    }
+
+    /// What loading what it shows would run, and its name.
+    pub(super) fn security(&self) -> Option<(String, Arc<Report>)> {
+        self.danger.of(self.target()?)
     }
 
     /// What *Export…* would write; `None` where there is nothing yet.
@@ -295,6 +305,11 @@ impl Pane {
             if let Some(change) = cx.files.get(node.file).and_then(|file| file.change) {
                 changed(ui, &self.name, node.file, change, cx.actions);
             }
+        }
+        if let Some(Shown { targets, .. }) = &self.shown
+            && let [target] = targets.as_slice()
+        {
+            self.danger.banner(ui, cx.jobs, target, cx.actions);
         }
         let active = active && cx.keyed;
         let free = self.focus_request == FocusRequest::Now || ui.memory(|memory| memory.focused().is_none());

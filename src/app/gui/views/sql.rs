@@ -7,7 +7,7 @@
 pub(crate) mod code;
 mod complete;
 mod editor;
-mod plot;
+pub(super) mod plot;
 mod results;
 mod run;
 mod steps;

@@ -1,7 +1,7 @@
 //! A plot of a result: columns of it as a line, bars or points, perhaps a colour for each value of another
 //! column, or the histogram of one.
 
-mod axis;
+pub(in crate::gui::views) mod axis;
 mod series;
 
 use std::sync::Arc;

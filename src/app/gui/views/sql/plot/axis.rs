@@ -39,7 +39,7 @@ const LETTER: f32 = 6.8;
 
 /// What the numbers along an axis mean.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Scale {
+pub(in crate::gui::views) enum Scale {
     /// Themselves; whole ones where they count something.
     Number {
         /// Only whole numbers have a mark.
@@ -66,7 +66,7 @@ pub(super) fn is_name(data_type: &DataType) -> bool {
 
 impl Scale {
     /// The scale of a column of numbers or times.
-    pub(super) fn of(data_type: &DataType) -> Scale {
+    pub(in crate::gui::views) fn of(data_type: &DataType) -> Scale {
         match data_type {
             kind if kind.is_temporal() => Scale::Time(kind.clone()),
             kind => Scale::Number { whole: kind.is_integer() },
@@ -83,7 +83,7 @@ impl Scale {
     }
 
     /// What writes the marks of an axis that is `width` points long and shows `span`.
-    pub(super) fn labels(&self, width: f32, span: (f64, f64)) -> Box<dyn Fn(f64) -> String> {
+    pub(in crate::gui::views) fn labels(&self, width: f32, span: (f64, f64)) -> Box<dyn Fn(f64) -> String> {
         match self.clone() {
             Scale::Number { .. } => Box::new(figure),
             Scale::Time(data_type) => {
@@ -111,7 +111,7 @@ impl Scale {
     }
 
     /// Where marks stand, unless the plot knows better.
-    pub(super) fn marks(&self) -> Option<Box<dyn Fn(GridInput) -> Vec<GridMark>>> {
+    pub(in crate::gui::views) fn marks(&self) -> Option<Box<dyn Fn(GridInput) -> Vec<GridMark>>> {
         let steps = self.steps()?;
         let unit = match self {
             Scale::Time(data_type) => Some(per_second(data_type)),
