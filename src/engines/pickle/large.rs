@@ -71,6 +71,8 @@ impl Maker {
                 op => break op,
             }
         };
+        // In protocol 0 so begins an empty list, an empty dict.
+        let second = if first == Op::Mark { opcodes.next().ok()? } else { first };
         let (end, behind) = match bytes.get(bytes.len().saturating_sub(8)..)? {
             [.., last, 0x94, b'.'] => (*last, 3),
             [.., last, b'q', _, b'.'] => (*last, 4),
@@ -85,6 +87,8 @@ impl Maker {
             (Op::EmptyList, _) => Made::List,
             (Op::EmptyDict, _) => Made::Dict,
             (Op::EmptySet, _) => Made::Set,
+            (Op::Mark, _) if second == Op::List => Made::List,
+            (Op::Mark, _) if second == Op::Dict => Made::Dict,
             (Op::Mark, 0x91) => Made::FrozenSet,
             (Op::Mark, _) => Made::Tuple,
             (Op::Global(..) | Op::Text(_), _) => Made::Object,
@@ -324,18 +328,42 @@ impl Listing for Below {
             };
             return Ok(self.page(task, index..index.saturating_add(1))?.into_iter().next());
         }
-        let mut start = 0;
-        loop {
-            task.check()?;
-            let page = self.page(task, start..start + limits::LISTED)?;
-            if page.is_empty() {
-                return Ok(None);
-            }
-            start += page.len() as u64;
-            if let Some(found) = page.into_iter().find(|node| node.name == name) {
-                return Ok(Some(found));
+        if let Some(found) = self.first.iter().find(|node| node.name == name) {
+            return Ok(Some(found.clone()));
+        }
+        let (mut walk, mut feed, mut out) = (self.parts.before(0), Feed::default(), Vec::new());
+        while !walk.done {
+            let number = walk.passed;
+            self.parts.step(task, &mut walk, &mut feed, &mut out)?;
+            for (part, number) in out.drain(..).zip(number..) {
+                if self.named(task, &part, number, name)? {
+                    let node = self.one(task, &part, number)?;
+                    return Ok(Some(Arc::new(node)));
+                }
             }
         }
+        self.parts.keep(&walk);
+        Ok(None)
+    }
+}
+
+impl Below {
+    /// Whether this is the name of a part.
+    fn named(&self, task: &Task, part: &Part, number: u64, name: &str) -> Result<bool> {
+        let key = match part {
+            Part::Item(_) => return Ok(number.to_string() == name),
+            Part::State(_) => return Ok(name == "state"),
+            Part::Entry(key, _) => key,
+        };
+        let ground = &self.maker.ground;
+        let bytes = ground.bytes.get(key.start as usize..key.end as usize).unwrap_or_default();
+        // A text stands there as it is; of everything else the name is made.
+        if matches!(bytes, [b'X' | 0x8c | 0x8d, ..]) && memchr::memmem::find(bytes, name.as_bytes()).is_none()
+        {
+            return Ok(false);
+        }
+        let key = ground.value(task, key.start..key.end, key.memo, SHELL)?;
+        Ok(key.root().is_some_and(|root| key.key(root) == name))
     }
 }
 
