@@ -29,7 +29,7 @@ fn main() {
     let folder = PathBuf::from(folder.unwrap_or_else(|| "benches/data".to_owned()));
     println!("# in the process, data in {}", folder.display());
     type Group = (&'static str, fn(&Path) -> Result<()>);
-    let groups: [Group; 7] = [
+    let groups: [Group; 8] = [
         ("trips.parquet", parquet),
         ("trips.arrow", arrow),
         ("trips.csv", csv),
@@ -37,6 +37,7 @@ fn main() {
         ("model_13gb.safetensors", safetensors),
         ("big.npy", npy),
         ("big.npy", copies),
+        ("objects.pkl", objects),
     ];
     let mut failed = false;
     if let Err(error) = codecs() {
@@ -235,6 +236,23 @@ fn safetensors(path: &Path) -> Result<()> {
         "safetensors/stats_of_tensor",
         seconds(|| gander::data::stats::array(array(&node)?.as_ref(), &task, None))?.0,
     );
+    Ok(())
+}
+
+/// A pickle of small objects: what opening and looking at its first values takes, a value in the midst, all its names.
+fn objects(path: &Path) -> Result<()> {
+    let task = Task::new();
+    let first = || {
+        let document = open(path)?;
+        document.root.child_page(&task, 0..PAGE).map(drop)
+    };
+    let times = (0..REPEAT).map(|_| seconds(first).map(|(time, ())| time)).collect::<Result<Vec<f64>>>()?;
+    report("pickle/first level", median(times));
+    let document = open(path)?;
+    let findings = document.root.findings.clone().ok_or_else(|| Error::bug("all of it was read at once"))?;
+    report("pickle/all names", seconds(|| findings.finish(&task))?.0);
+    report("pickle/count", seconds(|| document.root.child_page(&task, 40_000_000..40_000_100))?.0);
+    report("pickle/page once more", seconds(|| document.root.child_page(&task, 30_000_000..30_000_100))?.0);
     Ok(())
 }
 

@@ -13,6 +13,7 @@ of the calls, because each million rows has a seed of its own.
     trips.arrow             the same as an Arrow IPC file, not compressed
     big.npy                 500,000 x 1,000 float32, normal, 2 GB
     model_13gb.safetensors  288 bfloat16 tensors, real header, the data a hole in the file
+    objects.pkl             a list of 50 M small dicts, pickle protocol 4, 2 GB
     text.csv.gz             the first 1 GB of trips.csv, cut at a line, gzip -6
 """
 
@@ -185,7 +186,26 @@ def make_gzip(path, rows, directory):
             sys.exit("gzip failed")
 
 
+def make_pickle(path, rows, directory):
+    """As pickle.dump writes it, without frames: all of it at once would need the memory of all objects."""
+    items, batch = 50_000_000, 1000
+    with open(path, "wb") as out:
+        # The list has place 0 of the memo, the keys have 1 to 3.
+        keys = b"".join(b"\x8c" + bytes([len(key)]) + key + b"\x940" for key in (b"id", b"name", b"v"))
+        out.write(b"\x80\x04]\x94" + keys)
+        for first in range(0, items, batch):
+            block = [b"("]
+            for i in range(first, first + batch):
+                name = b"n%d" % i
+                numbers = b"]\x94(G" + struct.pack(">d", i * 0.5) + b"K\x07e"
+                block.append(b"}\x94(h\x01J%bh\x02\x8c%c%b\x94h\x03%bu" % (struct.pack("<i", i), len(name), name, numbers))
+            block.append(b"e")
+            out.write(b"".join(block))
+        out.write(b".")
+
+
 MAKERS = {
+    "objects.pkl": make_pickle,
     "model_13gb.safetensors": make_model,
     "trips.csv": make_csv,
     "trips.parquet": make_parquet,

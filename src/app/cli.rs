@@ -30,6 +30,9 @@ const LOOKED_AT: usize = 1_000;
 
 /// Learns what the headers of all files say that are one table, before it is described.
 fn look(task: &Task, node: &Node) -> Result<(), Error> {
+    if let Some(findings) = &node.findings {
+        findings.finish(task)?;
+    }
     match &node.content {
         Some(Content::Table(table)) => table.read_headers(task, limits::LISTED as usize),
         _ => Ok(()),

@@ -128,6 +128,18 @@ pub trait Findings: Send + Sync {
     fn problem(&self) -> Option<Error>;
     /// What else a user should know, as far as it is known now.
     fn remarks(&self) -> Vec<String>;
+    /// What code of the file's own would run, as far as it is known now, where that is not known at once: it says
+    /// itself that not all was looked at.
+    fn security(&self) -> Option<Arc<Report>> {
+        None
+    }
+    /// Reads what is needed to know all of it, with progress.
+    ///
+    /// # Errors
+    /// Those of reading.
+    fn finish(&self, _task: &Task) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// What lies below a node.
@@ -446,6 +458,11 @@ impl Node {
     /// Its problem, or what was found since it was opened.
     pub fn problem_now(&self) -> Option<Error> {
         self.problem.clone().or_else(|| self.findings.as_ref()?.problem())
+    }
+
+    /// What code of the file's own would run, as far as it is known now.
+    pub fn security_now(&self) -> Option<Arc<Report>> {
+        self.findings.as_ref().and_then(|findings| findings.security()).or_else(|| self.security.clone())
     }
 
     /// Its remarks, and what was found since it was opened.

@@ -12,6 +12,10 @@
 //! | `detect` | whether bytes are a pickle |
 //! | `file` | a file of pickles as a tree |
 //! | `below` | what all pickles in an archive would run |
+//! | `large` | a huge pickle as a tree: values are made as somebody looks |
+//! | `skim`, `walk` | where each value lies, by the opcodes alone; what a large value holds |
+//! | `front`, `ground` | the walk over all opcodes of a huge pickle: its names; its memo, by which parts can be run alone |
+//! | `late` | what of a large file is found after it was opened |
 //! | `opcode` | all opcodes of the protocols 0 to 5, one after the other |
 //! | `machine` | the stack, the memo, and the inert values: a [`Pickle`] |
 //! | `inline` | joblib's arrays between the opcodes |
@@ -33,7 +37,11 @@ mod content;
 mod detect;
 mod effects;
 mod file;
+mod front;
+mod ground;
 mod inline;
+mod large;
+mod late;
 mod machine;
 mod names;
 mod ndarray;
@@ -41,6 +49,7 @@ mod opcode;
 mod pandas;
 mod resolve;
 mod shared;
+mod skim;
 mod sparse;
 mod stdlib;
 #[cfg(test)]
@@ -49,6 +58,7 @@ mod text;
 mod torch;
 mod tree;
 mod view;
+mod walk;
 
 pub use below::below;
 pub use detect::{Beginning, beginning};

@@ -45,8 +45,11 @@ fn node(
     pickles: &mut Option<Report>,
 ) -> Result<Json, Error> {
     task.check()?;
-    if let Some(report) = &node_.security {
-        pickles.get_or_insert_default().merge(Report::clone(report));
+    if let Some(findings) = &node_.findings {
+        findings.finish(task)?;
+    }
+    if let Some(report) = node_.security_now() {
+        pickles.get_or_insert_default().merge(Report::clone(&report));
     }
     let mut object = Map::new();
     object.insert("name".into(), node_.name.clone().into());

@@ -1,5 +1,8 @@
 //! A file of pickles as a tree: one of them as the value that it makes, several as a group of them.
 
+use super::ground::Ground;
+use super::large::Maker;
+use super::late::{Below, Late, OPCODES, Others};
 use super::machine::Pickle;
 use super::names::{Report, examined};
 use super::resolve::Resolver;
@@ -9,13 +12,16 @@ use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
-use crate::data::node::{Listing, Node, page_of};
+use crate::data::node::{Children, Findings, Listing, Node, page_of};
 use bytes::Bytes;
+use parking_lot::Mutex;
 use std::ops::Range;
 use std::sync::Arc;
 
 /// Pickles of one file that are listed.
-const PICKLES: usize = 1 << 20;
+pub(super) const PICKLES: usize = 1 << 20;
+/// Bytes of a file that is walked through when it is opened.
+const LARGE: u64 = 1 << 20;
 
 /// Makes who knows what the values of a file become.
 pub type Knows = Arc<dyn Fn() -> Box<dyn Resolver> + Send + Sync>;
@@ -27,14 +33,21 @@ pub type Knows = Arc<dyn Fn() -> Box<dyn Resolver> + Send + Sync>;
 pub fn open(task: &Task, source: &Source, knows: &Knows) -> Result<Node> {
     let len = source.len(task)?;
     let bytes = source.read(task, 0..len)?;
-    let mut found = Found { report: Report::default(), spans: Vec::new(), first: None, rest: None };
+    if len > LARGE
+        && let Some(node) = large(task, source, &bytes, knows)?
+    {
+        return Ok(node);
+    }
+    let mut found =
+        Found { report: Report::default(), spans: Vec::new(), first: None, rest: None, more: None };
     found.find(task, source, &bytes)?;
-    let Found { mut report, spans, first, rest } = found;
+    if let Some(at) = found.more {
+        return Ok(very_many(source, &bytes, knows, found, at));
+    }
+    let Found { mut report, spans, first, rest, .. } = found;
     let first = first.ok_or_else(|| Error::malformed("a pickle: there is no opcode").at(0))?;
     if first.persistent() > 0 && !knows().knows_persistent() {
-        let many = first.persistent();
-        let why = format!("it asks the program that loads it for {many} objects by their ids");
-        report.incomplete(Error::unsupported(why));
+        report.incomplete(asks(first.persistent()));
     }
     let protocol = first.protocol().map_or_else(|| "0 or 1".to_owned(), |protocol| protocol.to_string());
     let opcodes = first.opcodes();
@@ -50,10 +63,58 @@ pub fn open(task: &Task, source: &Source, knows: &Knows) -> Result<Node> {
     };
     node = node.read_as("protocol", protocol).read_as("opcodes", serde_json::Value::from(opcodes));
     if let Some(rest) = rest {
-        let follow = display::bytes(len.saturating_sub(rest));
-        node = node.remark(format!("{follow} that are no pickle follow at byte {rest}"));
+        node = node.remark(follows(len, rest));
     }
     Ok(node.python(report))
+}
+
+/// What stands behind the last pickle.
+pub(super) fn follows(len: u64, rest: u64) -> String {
+    let follow = display::bytes(len.saturating_sub(rest));
+    format!("{follow} that are no pickle follow at byte {rest}")
+}
+
+/// The node of a file that begins with a huge pickle; `None` where it does not, or that is none to be shown by parts.
+fn large(task: &Task, source: &Source, bytes: &Bytes, knows: &Knows) -> Result<Option<Node>> {
+    let ground = Ground::new(source, bytes, 0);
+    if ground.glance(task, OPCODES)? {
+        return Ok(None);
+    }
+    let maker = Maker::new(ground.clone(), knows.clone());
+    let Some(mut node) = maker.root(task, source.name())? else { return Ok(None) };
+    if let Some([0x80, protocol]) = bytes.get(..2) {
+        node = node.read_as("protocol", protocol.to_string());
+    }
+    let late = Late {
+        source: source.clone(),
+        bytes: bytes.clone(),
+        knows: knows.clone(),
+        first: Some(ground),
+        search: Mutex::default(),
+        found: Mutex::default(),
+    };
+    let first = match node.children {
+        Children::Lazy(first) => Some(first),
+        _ => None,
+    };
+    node.children = Children::None;
+    Ok(Some(later(node, first, late)))
+}
+
+/// A node with what is found later.
+fn later(mut node: Node, first: Option<Arc<dyn Listing>>, late: Late) -> Node {
+    let late = Arc::new(late);
+    node.security = late.security();
+    node.lazy(Below { first, late: late.clone() }).findings(late)
+}
+
+/// A pickle asks whoever loads it for objects that it does not hold.
+pub(super) fn asks(many: u64) -> Error {
+    Error::unsupported(format!("it asks the program that loads it for {many} objects by their ids"))
+}
+
+pub(super) fn many(at: u64) -> Error {
+    Error::limit(format!("{PICKLES} pickles were looked into; more follow")).at(at)
 }
 
 /// What is in a file.
@@ -63,20 +124,48 @@ struct Found {
     first: Option<Pickle>,
     /// Where what is none begins.
     rest: Option<u64>,
+    /// Where those begin that were not looked at, after so many opcodes.
+    more: Option<u64>,
+}
+
+/// The node of a file of very many pickles, the first of which were found.
+fn very_many(source: &Source, bytes: &Bytes, knows: &Knows, found: Found, at: u64) -> Node {
+    let first = found.first.as_ref();
+    let protocol = first.and_then(Pickle::protocol).map_or_else(|| "0 or 1".to_owned(), |n| n.to_string());
+    let others = Others {
+        report: found.report,
+        spans: found.spans.iter().map(|span| span.start as u64..span.end as u64).collect(),
+        at: Some(at),
+        persistent: first.map_or(0, Pickle::persistent),
+        ..Others::default()
+    };
+    let late = Late {
+        source: source.clone(),
+        bytes: bytes.clone(),
+        knows: knows.clone(),
+        first: None,
+        search: Mutex::default(),
+        found: Mutex::new(others),
+    };
+    later(Node::new(source.name(), "file").read_as("protocol", protocol), None, late)
 }
 
 impl Found {
     fn find(&mut self, task: &Task, source: &Source, bytes: &Bytes) -> Result<()> {
-        let mut at = 0;
+        let (mut at, mut opcodes) = (0, 0);
         while self.first.is_none() || at < bytes.len() {
+            if opcodes > OPCODES && bytes.len() as u64 > LARGE {
+                self.more = Some(at as u64);
+                return Ok(());
+            }
             if self.spans.len() >= PICKLES {
-                let why = format!("{PICKLES} pickles were looked into; more follow");
-                self.report.incomplete(Error::limit(why).at(at as u64));
+                self.report.incomplete(many(at as u64));
                 return Ok(());
             }
             let pickle = Pickle::read_in(task, bytes, at, source.clone(), 0)?;
             let (whole, end) = (pickle.root().is_some(), pickle.end());
             let first = self.first.is_none();
+            opcodes += pickle.opcodes();
             if first || whole || !pickle.globals().is_empty() {
                 self.report.merge(examined(task, &pickle, at, 0)?);
             }

@@ -11,9 +11,10 @@ use crate::bytes::error::Result;
 use crate::bytes::limits;
 use crate::bytes::task::Task;
 use crate::data::dtype::numpy::Described;
+use bytes::Bytes;
 
 /// Modules that the wrapper is in.
-const JOBLIB: [&str; 2] = ["joblib.numpy_pickle", "sklearn.externals.joblib.numpy_pickle"];
+pub(super) const JOBLIB: [&str; 2] = ["joblib.numpy_pickle", "sklearn.externals.joblib.numpy_pickle"];
 
 impl Pickle {
     /// The object that is a wrapper of joblib around an array.
@@ -67,14 +68,12 @@ impl Machine {
 
     /// A pickle within the pickle, with a stack and a memo of its own.
     fn nested(&mut self, task: &Task, id: Id, at: usize) -> Result<usize> {
-        let stack = std::mem::take(&mut self.stack);
-        let marks = std::mem::take(&mut self.marks);
-        let memo = std::mem::take(&mut self.memo);
+        let give_back = self.set_aside();
         self.nested = true;
         let done = self.run(task, at);
         self.nested = false;
         let root = self.pickle.take_root();
-        (self.stack, self.marks, self.memo) = (stack, marks, memo);
+        give_back(self);
         done?;
         let end = self.pickle.end();
         match root {
@@ -94,16 +93,34 @@ pub(super) fn hidden(task: &Task, pickle: &Pickle, start: usize) -> Result<Vec<(
     if pickle.facts.inlined.is_empty() {
         return Ok(Vec::new());
     }
-    let mut machine = Machine::new(&pickle.bytes, start);
+    let (mut found, _) = literal(task, &pickle.bytes, start, super::machine::VALUES)?;
+    found.retain(|global| !pickle.globals().contains(global));
+    Ok(found)
+}
+
+/// All names that `pickle.load` would ask for, up to the first step that Python could not take or the most values that
+/// are looked at, and whether it was these.
+///
+/// # Errors
+/// `Cancelled`.
+pub(super) fn literal(
+    task: &Task,
+    bytes: &Bytes,
+    start: usize,
+    most: usize,
+) -> Result<(Vec<(String, String)>, bool)> {
+    let mut machine = Machine::new(bytes, start);
     machine.literal = true;
+    machine.most = most;
     machine.run(task, start)?;
+    let cut = machine.pickle.values.len() >= most;
     // Anything can be a name to Python; what the noise of an array spells is none.
     let word = |text: &str| {
         !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'?'))
     };
     let mut found = machine.pickle.globals().to_vec();
-    found.retain(|global| !pickle.globals().contains(global) && word(&global.0) && word(&global.1));
-    Ok(found)
+    found.retain(|global| word(&global.0) && word(&global.1));
+    Ok((found, cut))
 }
 
 /// An array that joblib before version 0.10 wrote into a file beside the pickle.

@@ -3,15 +3,20 @@
 //! Where Python would stop — something is taken from an empty stack, a place of the memo is empty — the fault
 //! is noted and the walk goes on with an opaque value, so that no name behind it is overlooked.
 
-use super::opcode::{End, Op, Opcodes, Span};
+use super::ground::{Ground, Known, broken};
+use super::opcode::{Op, Opcodes, Span};
+use super::skim::Made;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use bytes::Bytes;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// The most values of one pickle: each takes up to 32 bytes of memory.
-const VALUES: usize = 1 << 24;
+pub(super) const VALUES: usize = 1 << 24;
+/// Values from elsewhere that are made each in the other; what lies deeper is only named.
+const FETCHED: usize = 32;
 /// Steps between looks at the task.
 const STEPS: usize = 1 << 16;
 
@@ -56,6 +61,9 @@ pub enum Value {
     Persistent(Id),
     /// A number of Python's registry of extensions.
     Extension(u32),
+    /// A value that is made elsewhere in a huge pickle, at this byte, and is large or holds this one: the name of its
+    /// type as far as its opcode says it.
+    Elsewhere(u64, &'static str),
     /// Nobody knows: it was taken from where nothing was, or lies outside of the pickle.
     Opaque,
 }
@@ -125,6 +133,8 @@ pub(super) struct Facts {
     pub(super) rest: Option<Id>,
     /// Where an opcode lies across the end of a frame, or a frame begins within another.
     pub(super) torn: Option<usize>,
+    /// The number of the first item of the root, which is a part of a list.
+    pub(super) base: u64,
 }
 
 /// The elements of an array that joblib wrote behind the opcodes which make its wrapper.
@@ -171,6 +181,22 @@ pub(super) struct Machine {
     pub(super) nested: bool,
     /// It does what `pickle.load` does: bytes behind joblib's wrappers are opcodes, and it ends at the first fault.
     pub(super) literal: bool,
+    /// The most values that it makes.
+    pub(super) most: usize,
+    /// It runs a piece of a huge pickle.
+    piece: Option<Piecewise>,
+}
+
+/// A piece of a huge pickle that is run alone.
+#[derive(Clone)]
+struct Piecewise {
+    ground: Arc<Ground>,
+    /// Where it ends.
+    until: usize,
+    /// The place of the memo that is filled next.
+    next: u64,
+    /// So many values from elsewhere are being made, each in the other.
+    depth: usize,
 }
 
 impl Pickle {
@@ -326,6 +352,88 @@ impl Machine {
             known: HashMap::new(),
             nested: false,
             literal: false,
+            most: VALUES,
+            piece: None,
+        }
+    }
+
+    /// It runs a piece of a huge pickle that ends at `until`, before which the memo's place `next` is still empty.
+    pub(super) fn within(&mut self, ground: Arc<Ground>, until: usize, next: u64, most: usize) {
+        self.most = most;
+        self.piece = Some(Piecewise { ground, until, next, depth: 0 });
+    }
+
+    /// The value on top of the stack becomes that which the pickle makes.
+    pub(super) fn take_last(&mut self) {
+        self.pickle.root = self.stack.last().copied();
+    }
+
+    /// A dict or a list of what lies on the stack becomes what the pickle makes.
+    pub(super) fn take_all(&mut self, entries: bool, base: u64) {
+        let all = std::mem::take(&mut self.stack);
+        let value = if entries { Value::Dict(pairs(&all)) } else { Value::List(all) };
+        let root = self.add(value);
+        self.pickle.root = Some(root);
+        self.pickle.facts.base = base;
+    }
+
+    /// Takes what another run needs off the machine, and gives it back.
+    pub(super) fn set_aside(&mut self) -> impl FnOnce(&mut Machine) + use<> {
+        let (stack, marks) = (std::mem::take(&mut self.stack), std::mem::take(&mut self.marks));
+        let (memo, piece) = (std::mem::take(&mut self.memo), self.piece.take());
+        move |machine| {
+            (machine.stack, machine.marks, machine.memo, machine.piece) = (stack, marks, memo, piece)
+        }
+    }
+
+    /// Takes a value from a place of the memo that was filled outside of the piece that is run.
+    fn fetch(&mut self, task: &Task, place: u64, at: usize) -> Result<()> {
+        let Some(piece) = self.piece.clone() else { return Ok(()) };
+        let known = match place < piece.next {
+            true => piece.ground.memoised(task, place, at as u64)?,
+            false => Known::Nothing,
+        };
+        match known {
+            Known::Nothing => {
+                self.wrong("takes a value from an empty place of its memo", at);
+                self.push(Value::Opaque);
+            }
+            Known::Piece { start, end, memo } if piece.depth < FETCHED => {
+                let (stack, marks) = (std::mem::take(&mut self.stack), std::mem::take(&mut self.marks));
+                let next = memo.saturating_add(piece.ground.index.read().first);
+                let inner = Piecewise { until: end as usize, next, depth: piece.depth + 1, ..piece.clone() };
+                self.piece = Some(inner);
+                let done = self.run(task, start as usize);
+                let made = self.stack.last().copied();
+                (self.stack, self.marks, self.piece) = (stack, marks, Some(piece));
+                done?;
+                let made = made.unwrap_or_else(|| self.add(Value::Opaque));
+                self.memo.insert(place, made);
+                self.stack.push(made);
+            }
+            Known::Piece { start, .. } => self.elsewhere(place, start, Made::Unknown),
+            Known::Elsewhere(start, made) => self.elsewhere(place, start, made),
+        }
+        Ok(())
+    }
+
+    fn elsewhere(&mut self, place: u64, start: u64, made: Made) {
+        self.push(Value::Elsewhere(start, made.word()));
+        if let Some(&id) = self.stack.last() {
+            self.memo.insert(place, id);
+        }
+    }
+
+    /// The place of the memo that is filled without a number.
+    fn next_place(&self) -> u64 {
+        self.piece.as_ref().map_or(self.memo.len() as u64, |piece| piece.next)
+    }
+
+    fn put(&mut self, place: u64, at: usize) {
+        let last = self.last(at);
+        self.memo.insert(place, last);
+        if let Some(piece) = &mut self.piece {
+            piece.next = piece.next.max(place.saturating_add(1));
         }
     }
 
@@ -350,8 +458,11 @@ impl Machine {
             let at = opcodes.at;
             self.pickle.end = at;
             self.pickle.facts.opcodes += 1;
-            if self.pickle.values.len() >= VALUES {
-                let error = Error::limit(format!("a pickle of more than {VALUES} values")).at(at as u64);
+            if self.piece.as_ref().is_some_and(|piece| at >= piece.until) {
+                return Ok(());
+            }
+            if self.pickle.values.len() >= self.most {
+                let error = Error::limit(format!("a pickle of more than {} values", self.most)).at(at as u64);
                 self.pickle.fault.get_or_insert(error);
                 self.pickle.facts.rest = self.unfinished();
                 return Ok(());
@@ -371,13 +482,12 @@ impl Machine {
                     self.step(op, at);
                     opcodes.at = self.inline(task, opcodes.at)?;
                 }
+                Ok(Op::Get(place)) if self.piece.is_some() && !self.memo.contains_key(&place) => {
+                    self.fetch(task, place, at)?;
+                }
                 Ok(op) => self.step(op, at),
                 Err(end) => {
-                    let what = match end {
-                        End::Cut => "a pickle that ends before its end mark; it may be cut off".to_owned(),
-                        End::Unknown(opcode) => format!("a pickle with the unknown opcode {opcode:#04x}"),
-                    };
-                    self.pickle.fault.get_or_insert(Error::malformed(what).at(at as u64));
+                    self.pickle.fault.get_or_insert(broken(end, at as u64));
                     self.pickle.facts.rest = self.unfinished();
                     return Ok(());
                 }
@@ -434,14 +544,8 @@ impl Machine {
                     self.push(Value::Opaque);
                 }
             },
-            Op::Put(place) => {
-                let last = self.last(at);
-                self.memo.insert(place, last);
-            }
-            Op::Memoize => {
-                let last = self.last(at);
-                self.memo.insert(self.memo.len() as u64, last);
-            }
+            Op::Put(place) => self.put(place, at),
+            Op::Memoize => self.put(self.next_place(), at),
             other => self.build(other, at),
         }
     }

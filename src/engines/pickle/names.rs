@@ -18,8 +18,8 @@ const NAMES: usize = 10_000;
 /// Pickles one after the other that are looked into.
 const PICKLES: usize = 100_000;
 /// Calls that are listed, and characters of each.
-const CALLS: usize = 100;
-const CALL: usize = 300;
+pub(super) const CALLS: usize = 100;
+pub(super) const CALL: usize = 300;
 /// Characters of a name in a sentence.
 const NAME: usize = 200;
 /// How deep pickles in pickles are looked into.
@@ -35,7 +35,7 @@ impl Report {
         }
         for id in &pickle.facts.tampered {
             let (module, name) = pickle.global(*id).unwrap_or_default();
-            report.suspect(full(module, name), Verdict::Dangerous, effects::CHANGES);
+            report.changed(module, name);
         }
         if pickle.facts.torn.is_some() {
             report.suspect("?".to_owned(), Verdict::Dangerous, effects::HIDES);
@@ -61,6 +61,11 @@ impl Report {
         if self.globals.len() < NAMES {
             self.globals.insert(full);
         }
+    }
+
+    /// Something that is imported is changed in place.
+    pub(super) fn changed(&mut self, module: &str, name: &str) {
+        self.suspect(full(module, name), Verdict::Dangerous, effects::CHANGES);
     }
 
     fn suspect(&mut self, full: String, verdict: Verdict, effect: &'static str) {
@@ -215,7 +220,19 @@ pub fn examined(task: &Task, pickle: &Pickle, start: usize, depth: usize) -> Res
     for (module, name) in hidden(task, pickle, start)? {
         report.add(&module, &name);
     }
-    if report.verdict == Verdict::Safe || depth >= NESTED {
+    if report.verdict != Verdict::Safe {
+        report.merge(inner(task, pickle, depth)?);
+    }
+    Ok(report)
+}
+
+/// What pickles in the arguments of a pickle's calls would import.
+///
+/// # Errors
+/// `Cancelled`.
+pub(super) fn inner(task: &Task, pickle: &Pickle, depth: usize) -> Result<Report> {
+    let mut report = Report::default();
+    if depth >= NESTED {
         return Ok(report);
     }
     for id in pickle.ids() {
@@ -311,6 +328,11 @@ const REBUILD: &[(&str, &str)] = &[
     ("zoneinfo", "ZoneInfo"),
     ("pyarrow.lib", "_restore_array type_for_alias py_buffer chunked_array timestamp"),
 ];
+
+/// Whether a name is known to make plain data.
+pub(super) fn is_plain(module: &str, name: &str) -> bool {
+    judge(module, name).0 == Verdict::Safe
+}
 
 /// The verdict on one name, and what it would do.
 fn judge(module: &str, name: &str) -> (Verdict, &'static str) {

@@ -120,6 +120,10 @@ impl Shared {
         for run in &pickle.view(parent).runs {
             match n.checked_sub(run.count()) {
                 Some(rest) => n = rest,
+                // The root may be a part of a list.
+                None if pickle.root() == Some(parent) && matches!(run, Run::Items(_)) => {
+                    return Some(n.saturating_add(pickle.facts.base).to_string());
+                }
                 None => return run.child(pickle, n).map(|(name, _)| name),
             }
         }

@@ -41,6 +41,7 @@ impl Value {
             Value::Dict(_) => "dict",
             Value::Set(_) => "set",
             Value::FrozenSet(_) => "frozenset",
+            Value::Elsewhere(_, word) => word,
             Value::Global(_) | Value::Object(_) => return None,
             Value::Persistent(_) | Value::Extension(_) | Value::Opaque => return None,
         };
@@ -177,6 +178,7 @@ impl Writer<'_> {
                 let _ = write!(self.out, "<{name}>");
             }
             Value::Extension(code) => drop(write!(self.out, "<extension {code}>")),
+            Value::Elsewhere(..) => self.out.push('…'),
             Value::Opaque => self.out.push('?'),
             nested => self.nested(id, nested),
         }

@@ -1,7 +1,7 @@
 //! Values as nodes: the type as the label, scalars with their value, containers with what they hold.
 
 use super::content;
-use super::machine::{Id, Pickle};
+use super::machine::{Id, Pickle, Value};
 use super::names::{Report, Verdict};
 use super::resolve::{Resolved, Resolver};
 use super::shared::Shared;
@@ -14,7 +14,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// How deep values are opened.
-const DEEP: usize = 64;
+pub(super) const DEEP: usize = 64;
 
 /// The value of the first pickle in `bytes` as a node, in which `resolver` says what more than plain data becomes; what
 /// all pickles in them would import stands beside it.
@@ -74,6 +74,22 @@ impl Values {
         node
     }
 
+    /// The nodes of what the root holds, a part of a value at this depth.
+    pub(super) fn parts(&self, depth: usize) -> Vec<Node> {
+        let Some(root) = self.pickle().root() else { return Vec::new() };
+        let base = self.pickle().facts.base;
+        let mut nodes = Vec::new();
+        for run in &self.pickle().view(root).runs {
+            for n in 0..run.count() {
+                let Some((name, id)) = run.child(self.pickle(), n) else { continue };
+                let name =
+                    if matches!(run, Run::Items(_)) { n.saturating_add(base).to_string() } else { name };
+                nodes.push(of(&self.tree, id, &name, depth + 1, Some((root, n))));
+            }
+        }
+        nodes
+    }
+
     /// Whether what is looked at is the whole.
     pub fn is_root(&self) -> bool {
         self.depth == 0
@@ -100,6 +116,10 @@ struct Tree {
 /// One value, and at which place of which other one it is.
 fn of(tree: &Arc<Tree>, id: Id, name: &str, depth: usize, place: Option<(Id, u64)>) -> Node {
     let pickle = &tree.pickle;
+    if let Value::Elsewhere(at, word) = pickle.value(id) {
+        let node = Node::new(name, word).value(format!("(the same object as the one at byte {at})"));
+        return node.read_as("same object as", format!("the one at byte {at}"));
+    }
     let open = pickle.value(id).is_open();
     if let Some(node) = tree.resolver.node(&Values { tree: tree.clone(), depth }, id, name) {
         return node;

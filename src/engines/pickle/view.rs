@@ -84,7 +84,7 @@ impl Pickle {
     }
 
     /// A key as a name. Texts of Python 2 that are no ASCII are UTF-8 or, as Python 3 may read them, Latin-1.
-    fn key(&self, id: Id) -> String {
+    pub(super) fn key(&self, id: Id) -> String {
         match self.value(id) {
             Value::Bytes(piece) if self.facts.old_texts.contains(&id) => {
                 let bytes = self.bytes(*piece);

@@ -254,7 +254,7 @@ fn matlab(path: &str) -> String {
 /// Python's objects. Loading them runs what is in them, so of those that would do harm only the opcodes are listed.
 fn objects(file: &File, root: &Node) -> Option<String> {
     let from = &file.python;
-    let harmful = root.security.as_ref().is_some_and(|report| report.verdict == Verdict::Dangerous);
+    let harmful = root.security_now().is_some_and(|report| report.verdict == Verdict::Dangerous);
     let runs = "# Loading runs code that the file names.";
     Some(match file.format {
         "pickle" | "joblib" if harmful => {
