@@ -17,7 +17,7 @@ fn an_empty_window_says_what_can_be_done() {
     for name in ["Open file…", "Open folder…", "Open samples"] {
         assert!(harness.query_by_role_and_label(Role::Button, name).is_some(), "{name}");
     }
-    for kind in ["Tables", "Arrays, models", "Images", "Text", "Archives"] {
+    for kind in ["Tables", "Arrays", "Models", "Images", "Text", "Archives"] {
         assert!(harness.query_by_label(kind).is_some(), "{kind}");
     }
     assert!(harness.query_by_label("Recent").is_none());

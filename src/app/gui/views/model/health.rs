@@ -141,6 +141,17 @@ fn head(ui: &mut Ui, listed: &Listed, pass: &Pass) -> Option<Clicked> {
     clicked
 }
 
+/// As much of the end of a path as there is room for, in points: it tells tensors apart.
+fn end_of(ui: &Ui, path: &str, width: f32) -> String {
+    let letter = ui.fonts_mut(|fonts| fonts.glyph_width(&mono_small_font(), '0')).max(1.0);
+    let (room, count) = ((width / letter) as usize, path.chars().count());
+    if count <= room {
+        return path.to_owned();
+    }
+    let end: String = path.chars().skip(count - room.saturating_sub(1)).collect();
+    format!("…{end}")
+}
+
 /// One finding; true if it was clicked.
 fn line(ui: &mut Ui, finding: &Finding) -> bool {
     let theme = Theme::of(ui);
@@ -166,9 +177,10 @@ fn line(ui: &mut Ui, finding: &Finding) -> bool {
     };
     let wide = rect.width() - 16.0 - 70.0 - 30.0 - 4.0 * space::S2;
     cell(severity.word(), body_font(), color(theme, severity), 70.0);
-    cell(&finding.message, body_font(), theme.text, wide * 0.46);
-    cell(&finding.path, mono_small_font(), theme.text, wide * 0.34);
-    cell(&place, mono_small_font(), theme.dim, wide * 0.2);
+    cell(&finding.message, body_font(), theme.text, wide * 0.38);
+    let path = end_of(ui, &finding.path, wide * 0.4);
+    cell(&path, mono_small_font(), theme.text, wide * 0.4);
+    cell(&place, mono_small_font(), theme.dim, wide * 0.22);
     if is_of_tensor {
         cell("go", small_font(), theme.accent, 30.0);
     }
