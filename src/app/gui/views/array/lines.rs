@@ -480,7 +480,7 @@ impl Drawn<'_> {
         let stands = if lines.is_empty() { String::new() } else { format!("  ·  {}", lines.join("  ")) };
         cx.status.under = format!("{}{place} = {value}{unit}{stands}", cx.title());
         let words = (format!("{value}{unit}"), String::new(), low.is_nan());
-        super::overlays::tip(response, self.dtype, &place, Some(&words), &lines);
+        super::overlays::tip(response, self.dtype, &place, Some(&words), &lines, &[]);
     }
 
     /// What the axes are, and whether everything was looked at.

@@ -290,13 +290,14 @@ pub(super) fn frame(ui: &Ui, sight: &Viewport, column: u64, row: u64) {
     painter.rect_stroke(mark, 1.0, Stroke::new(1.5, Color32::WHITE), StrokeKind::Outside);
 }
 
-/// The tool tip at the pointer: index, value, bits, type.
+/// The tool tip at the pointer: index, what that stands for, value, bits, type; below it what is `stored`.
 pub(super) fn tip(
     response: &Response,
     dtype: &DType,
     place: &str,
     words: Option<&(String, String, bool)>,
     lines: &[String],
+    stored: &[String],
 ) {
     let theme = Theme::of_context(&response.ctx);
     let tip = egui::Tooltip::always_open(
@@ -323,6 +324,10 @@ pub(super) fn tip(
                 RichText::new(format!("{bits} {dtype}")).font(theme::mono_small_font()).color(theme.dim),
             );
         });
+        for line in stored {
+            let text = RichText::new(line).font(theme::mono_small_font()).color(theme.dim);
+            ui.add(egui::Label::new(text).extend());
+        }
     });
 }
 

@@ -400,17 +400,16 @@ impl SliceImage {
             _ => probe::place(index.get(shown_slice.worded.clone()).unwrap_or_default()),
         };
         let value = words.as_ref().map_or("…", |(value, _, _)| value.as_str());
-        let mut lines = shown_slice.coordinates.lines(&index);
+        let lines = shown_slice.coordinates.lines(&index);
         let place = if lines.is_empty() { String::new() } else { format!("  ·  {}", lines.join("  ")) };
-        let mut stored = String::new();
-        if shown_slice.slice.depth() == 1 {
-            let more = self.stored_words(cx, shown_slice, &index, row, column, got);
-            stored = more.first().map(|line| format!("  {line}")).unwrap_or_default();
-            lines.extend(more);
-        }
-        cx.status.under = format!("{}{shown} = {value}{stored}{place}", shown_slice.title);
+        let stored = match shown_slice.slice.depth() {
+            1 => self.stored_words(cx, shown_slice, &index, row, column, got),
+            _ => Vec::new(),
+        };
+        let first = stored.first().map(|line| format!("  {line}")).unwrap_or_default();
+        cx.status.under = format!("{}{shown} = {value}{first}{place}", shown_slice.title);
         if hovered.is_some() && !response.dragged() {
-            overlays::tip(response, shown_slice.array.dtype(), &shown, words.as_ref(), &lines);
+            overlays::tip(response, shown_slice.array.dtype(), &shown, words.as_ref(), &lines, &stored);
         }
     }
 
