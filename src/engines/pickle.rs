@@ -13,6 +13,7 @@
 //! | `file` | a file of pickles as a tree |
 //! | `large` | a huge pickle as a tree: values are made as somebody looks |
 //! | `skim`, `quick`, `walk` | where each value lies, by the opcodes alone; what a large value holds |
+//! | `piece` | the machine on a part of a huge pickle |
 //! | `front`, `ground` | the walk over all opcodes of a huge pickle: its names; its memo, by which parts can be run alone |
 //! | `late` | what of a large file is found after it was opened |
 //! | `opcode` | all opcodes of the protocols 0 to 5, one after the other |
@@ -45,6 +46,7 @@ mod names;
 mod ndarray;
 mod opcode;
 mod pandas;
+mod piece;
 mod quick;
 mod resolve;
 mod shared;

@@ -195,7 +195,7 @@ impl Skim {
             first = self.pop(at);
         }
         let known = first.made != Made::Unknown;
-        let tag = if first.made == Made::Global { first.tag } else { NAMELESS };
+        let tag = if first.made == Made::Global && made == Made::Object { first.tag } else { NAMELESS };
         let made = if known { made } else { Made::Unknown };
         self.add(Entry { made_at: at, made, tag, ..first });
     }
