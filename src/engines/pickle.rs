@@ -13,7 +13,8 @@
 //! | `file` | a file of pickles as a tree |
 //! | `below` | what all pickles in an archive would run |
 //! | `large` | a huge pickle as a tree: values are made as somebody looks |
-//! | `skim`, `walk` | where each value lies, by the opcodes alone; what a large value holds |
+//! | `skim`, `quick`, `walk` | where each value lies, by the opcodes alone; what a large value holds |
+//! | `piece` | the machine on a part of a huge pickle |
 //! | `front`, `ground` | the walk over all opcodes of a huge pickle: its names; its memo, by which parts can be run alone |
 //! | `late` | what of a large file is found after it was opened |
 //! | `opcode` | all opcodes of the protocols 0 to 5, one after the other |
@@ -47,6 +48,8 @@ mod names;
 mod ndarray;
 mod opcode;
 mod pandas;
+mod piece;
+mod quick;
 mod resolve;
 mod shared;
 mod skim;

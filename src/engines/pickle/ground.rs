@@ -403,6 +403,15 @@ impl Feed {
         Ok(opcodes.next().map(|op| (op, opcodes.at as u64)))
     }
 
+    /// The bytes that are at hand around `at`, and where they begin.
+    pub(super) fn held<'a>(&'a self, ground: &'a Ground, at: u64) -> Option<(&'a [u8], u64)> {
+        if !ground.windowed {
+            return Some((&ground.bytes, 0));
+        }
+        let held = self.base..self.base.saturating_add(self.window.len() as u64);
+        held.contains(&at).then_some((self.window.as_slice(), self.base))
+    }
+
     /// The first bytes of the argument of the last opcode.
     pub(super) fn part<'a>(&'a self, ground: &'a Ground, span: Span) -> &'a [u8] {
         let all = span.of(if self.mapped { &ground.bytes } else { &self.window });

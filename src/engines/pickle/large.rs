@@ -102,16 +102,12 @@ impl Maker {
         let parts = Parts::new(self.ground.clone(), piece);
         let (mut walk, mut feed, mut out) = (parts.before(0), Feed::default(), Vec::new());
         for _ in 0..SHELL {
-            let at = walk.at;
             parts.step(task, &mut walk, &mut feed, &mut out)?;
-            if walk.is_made() {
-                return Ok(Some(at));
-            }
-            if walk.done {
+            if walk.made_at().is_some() || walk.done {
                 break;
             }
         }
-        Ok(None)
+        Ok(walk.made_at())
     }
 
     /// The node of a large value; `None` where it cannot be shown by parts.

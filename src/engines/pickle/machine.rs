@@ -3,20 +3,17 @@
 //! Where Python would stop — something is taken from an empty stack, a place of the memo is empty — the fault
 //! is noted and the walk goes on with an opaque value, so that no name behind it is overlooked.
 
-use super::ground::{Ground, Known, broken};
+use super::ground::broken;
 use super::opcode::{Op, Opcodes, Span};
-use super::skim::Made;
+use super::piece::Piecewise;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use bytes::Bytes;
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 
 /// The most values of one pickle: each takes up to 32 bytes of memory.
 pub(super) const VALUES: usize = 1 << 24;
-/// Values from elsewhere that are made each in the other; what lies deeper is only named.
-const FETCHED: usize = 32;
 /// Steps between looks at the task.
 const STEPS: usize = 1 << 16;
 
@@ -103,7 +100,7 @@ pub struct Pickle {
     pub(super) values: Vec<Value>,
     kept: Vec<Box<[u8]>>,
     globals: Vec<(String, String)>,
-    root: Option<Id>,
+    pub(super) root: Option<Id>,
     /// Where it ends in the bytes.
     end: usize,
     pub(super) fault: Option<Error>,
@@ -184,19 +181,7 @@ pub(super) struct Machine {
     /// The most values that it makes.
     pub(super) most: usize,
     /// It runs a piece of a huge pickle.
-    piece: Option<Piecewise>,
-}
-
-/// A piece of a huge pickle that is run alone.
-#[derive(Clone)]
-struct Piecewise {
-    ground: Arc<Ground>,
-    /// Where it ends.
-    until: usize,
-    /// The place of the memo that is filled next.
-    next: u64,
-    /// So many values from elsewhere are being made, each in the other.
-    depth: usize,
+    pub(super) piece: Option<Piecewise>,
 }
 
 impl Pickle {
@@ -354,86 +339,6 @@ impl Machine {
             literal: false,
             most: VALUES,
             piece: None,
-        }
-    }
-
-    /// It runs a piece of a huge pickle that ends at `until`, before which the memo's place `next` is still empty.
-    pub(super) fn within(&mut self, ground: Arc<Ground>, until: usize, next: u64, most: usize) {
-        self.most = most;
-        self.piece = Some(Piecewise { ground, until, next, depth: 0 });
-    }
-
-    /// The value on top of the stack becomes that which the pickle makes.
-    pub(super) fn take_last(&mut self) {
-        self.pickle.root = self.stack.last().copied();
-    }
-
-    /// A dict or a list of what lies on the stack becomes what the pickle makes.
-    pub(super) fn take_all(&mut self, entries: bool, base: u64) {
-        let all = std::mem::take(&mut self.stack);
-        let value = if entries { Value::Dict(pairs(&all)) } else { Value::List(all) };
-        let root = self.add(value);
-        self.pickle.root = Some(root);
-        self.pickle.facts.base = base;
-    }
-
-    /// Takes what another run needs off the machine, and gives it back.
-    pub(super) fn set_aside(&mut self) -> impl FnOnce(&mut Machine) + use<> {
-        let (stack, marks) = (std::mem::take(&mut self.stack), std::mem::take(&mut self.marks));
-        let (memo, piece) = (std::mem::take(&mut self.memo), self.piece.take());
-        move |machine| {
-            (machine.stack, machine.marks, machine.memo, machine.piece) = (stack, marks, memo, piece)
-        }
-    }
-
-    /// Takes a value from a place of the memo that was filled outside of the piece that is run.
-    fn fetch(&mut self, task: &Task, place: u64, at: usize) -> Result<()> {
-        let Some(piece) = self.piece.clone() else { return Ok(()) };
-        let known = match place < piece.next {
-            true => piece.ground.memoised(task, place, at as u64)?,
-            false => Known::Nothing,
-        };
-        match known {
-            Known::Nothing => {
-                self.wrong("takes a value from an empty place of its memo", at);
-                self.push(Value::Opaque);
-            }
-            Known::Piece { start, end, memo } if piece.depth < FETCHED => {
-                let (stack, marks) = (std::mem::take(&mut self.stack), std::mem::take(&mut self.marks));
-                let next = memo.saturating_add(piece.ground.index.read().first);
-                let inner = Piecewise { until: end as usize, next, depth: piece.depth + 1, ..piece.clone() };
-                self.piece = Some(inner);
-                let done = self.run(task, start as usize);
-                let made = self.stack.last().copied();
-                (self.stack, self.marks, self.piece) = (stack, marks, Some(piece));
-                done?;
-                let made = made.unwrap_or_else(|| self.add(Value::Opaque));
-                self.memo.insert(place, made);
-                self.stack.push(made);
-            }
-            Known::Piece { start, .. } => self.elsewhere(place, start, Made::Unknown),
-            Known::Elsewhere(start, made) => self.elsewhere(place, start, made),
-        }
-        Ok(())
-    }
-
-    fn elsewhere(&mut self, place: u64, start: u64, made: Made) {
-        self.push(Value::Elsewhere(start, made.word()));
-        if let Some(&id) = self.stack.last() {
-            self.memo.insert(place, id);
-        }
-    }
-
-    /// The place of the memo that is filled without a number.
-    fn next_place(&self) -> u64 {
-        self.piece.as_ref().map_or(self.memo.len() as u64, |piece| piece.next)
-    }
-
-    fn put(&mut self, place: u64, at: usize) {
-        let last = self.last(at);
-        self.memo.insert(place, last);
-        if let Some(piece) = &mut self.piece {
-            piece.next = piece.next.max(place.saturating_add(1));
         }
     }
 
@@ -711,12 +616,12 @@ impl Machine {
             .get_or_insert_with(|| Error::malformed(format!("a pickle that {what}")).at(at as u64));
     }
 
-    fn add(&mut self, value: Value) -> Id {
+    pub(super) fn add(&mut self, value: Value) -> Id {
         self.pickle.values.push(value);
         Id(self.pickle.values.len() as u32 - 1)
     }
 
-    fn push(&mut self, value: Value) {
+    pub(super) fn push(&mut self, value: Value) {
         let id = self.add(value);
         self.stack.push(id);
     }
@@ -765,7 +670,7 @@ impl Machine {
         }
     }
 
-    fn last(&mut self, at: usize) -> Id {
+    pub(super) fn last(&mut self, at: usize) -> Id {
         if self.stack.len() > self.floor()
             && let Some(&id) = self.stack.last()
         {
@@ -849,6 +754,6 @@ fn short(bytes: &[u8]) -> Option<i64> {
     Some(i64::from_le_bytes(all))
 }
 
-fn pairs(items: &[Id]) -> Vec<(Id, Id)> {
+pub(super) fn pairs(items: &[Id]) -> Vec<(Id, Id)> {
     items.as_chunks::<2>().0.iter().map(|[key, value]| (*key, *value)).collect()
 }

@@ -68,8 +68,8 @@ pub(super) struct Entry {
 pub(super) struct Marked {
     pub(super) depth: usize,
     pub(super) at: u64,
-    memo: u64,
-    ops: u64,
+    pub(super) memo: u64,
+    pub(super) ops: u64,
 }
 
 /// The stack, as far as a walk over the opcodes knows it.
@@ -94,6 +94,11 @@ impl Skim {
     /// A walk that begins in the midst of a pickle.
     pub(super) fn within(memo: u64, first: u64) -> Skim {
         Skim { memo, first: Some(first), ..Skim::default() }
+    }
+
+    /// Whether something has to be forgotten before more is kept.
+    pub(super) fn is_full(&self) -> bool {
+        self.stack.len() >= KEPT || self.marks.len() >= KEPT
     }
 
     /// The place of the memo that is filled next.
@@ -190,7 +195,7 @@ impl Skim {
             first = self.pop(at);
         }
         let known = first.made != Made::Unknown;
-        let tag = if first.made == Made::Global { first.tag } else { NAMELESS };
+        let tag = if first.made == Made::Global && made == Made::Object { first.tag } else { NAMELESS };
         let made = if known { made } else { Made::Unknown };
         self.add(Entry { made_at: at, made, tag, ..first });
     }

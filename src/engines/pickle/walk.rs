@@ -3,6 +3,7 @@
 
 use super::ground::{Feed, Ground, TURN, added};
 use super::opcode::Op;
+use super::quick::Quick;
 use super::skim::{Entry, Made, Skim};
 use crate::bytes::error::Result;
 use crate::bytes::task::Task;
@@ -53,14 +54,15 @@ pub(super) struct Walk {
     /// The object is made; what follows fills it.
     made: bool,
     pub(super) done: bool,
+    made_at: u64,
     /// Up to here all opcodes were gone over, so that it is known what lies in the memo.
     ensured: u64,
 }
 
 impl Walk {
-    /// Whether the object is made; what follows fills it.
-    pub(super) fn is_made(&self) -> bool {
-        self.made
+    /// Where the opcode is that made the object; what follows fills it.
+    pub(super) fn made_at(&self) -> Option<u64> {
+        self.made.then_some(self.made_at)
     }
 }
 
@@ -83,7 +85,8 @@ impl Parts {
     pub(super) fn new(ground: Arc<Ground>, piece: Piece) -> Parts {
         let first = ground.index.read().first;
         let skim = Skim::within(piece.memo, first);
-        let walk = Walk { skim, at: piece.start, passed: 0, made: false, done: false, ensured: 0 };
+        let walk =
+            Walk { skim, at: piece.start, passed: 0, made: false, done: false, made_at: 0, ensured: 0 };
         let kept = Kept { walks: vec![walk.clone()], apart: APART, front: walk };
         Parts { ground, piece, kept: Mutex::new(kept) }
     }
@@ -140,6 +143,7 @@ impl Parts {
         feed: &mut Feed,
         out: &mut Vec<Part>,
     ) -> Result<()> {
+        self.quickly(walk, feed);
         let at = walk.at;
         if at >= self.piece.end {
             walk.done = true;
@@ -181,6 +185,16 @@ impl Parts {
             self.mark(walk);
         }
         Ok(())
+    }
+
+    /// Passes what lies in the children.
+    fn quickly(&self, walk: &mut Walk, feed: &Feed) {
+        let Some((bytes, base)) = feed.held(&self.ground, walk.at) else { return };
+        let stop = self.piece.end.min(walk.ensured).saturating_sub(base) as usize;
+        // What is added to the value itself, or to its state, is added with one mark at most.
+        let quick = Quick { stop, marks: 2, low: &[], careful: false, inner: 0 };
+        let at = walk.skim.quick(bytes, base, walk.at.saturating_sub(base) as usize, &quick);
+        walk.at = base + at as u64;
     }
 
     /// The first of the values on the stack that an opcode adds to the value, and whether they are pairs.
@@ -228,10 +242,14 @@ impl Parts {
     /// Whether the value is made now, or gone.
     fn formed(&self, walk: &mut Walk, at: u64) {
         let Skim { stack, marks, wrong, .. } = &walk.skim;
+        let before = walk.made;
         if let Some(made_at) = self.piece.made_at {
             walk.made |= at == made_at;
         } else if let ([entry], []) = (stack.as_slice(), marks.as_slice()) {
             walk.made |= entry.made == Made::Object && entry.made_at == at;
+        }
+        if walk.made && !before {
+            walk.made_at = at;
         }
         // Of a value whose end is not known, something else was made, or it was taken.
         let open = self.piece.end == u64::MAX && walk.at > self.piece.start;
@@ -258,7 +276,7 @@ impl Parts {
         if !of || len - first.min(len) < LONG {
             return;
         }
-        let end = first + (LONG - LAST) / 2 * 2;
+        let end = first + (len - first - LAST) / 2 * 2;
         let at = walk.skim.stack.get(end).map_or(walk.at, |entry| entry.start);
         give(walk, first, end, at, pairs, out);
         walk.skim.stack.drain(first..end);
