@@ -42,6 +42,8 @@ const DECOMPRESSED: &str = "the first 8 MB are decompressed, so that a small dam
 
 /// Formats whose opening reads more than [`AT_MOST`], and what for.
 const READ_MORE: &[(&str, &str)] = &[
+    ("pickle", "its machine gets the whole stream, of a mapped file a slice of the map"),
+    ("joblib", "its pickle is read as any other"),
     ("jpeg", "its decoder gets the whole file, of a mapped one as a slice of the map"),
     ("gzip", DECOMPRESSED),
     ("zstd", DECOMPRESSED),

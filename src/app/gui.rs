@@ -17,7 +17,7 @@
 //! 11. [`samples`], files that come with the program.
 //! 12. [`target`], what a tab is about and what can be asked of it.
 //! 13. [`commands`], everything that the window can be asked to do.
-//! 14. [`exports`], those that wait, run or have ended.
+//! 14. [`security`], what loading a file would run, in words; [`exports`], those that wait, run or have ended.
 //! 15. [`session`], what is kept from one run to the next.
 //! 16. [`snippets`], a node as code that loads it.
 //! 17. [`node_menu`], what can be done with a node, as lines of a context menu.

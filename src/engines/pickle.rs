@@ -17,6 +17,7 @@
 //! | `piece` | the machine on a part of a huge pickle |
 //! | `front`, `ground` | the walk over all opcodes of a huge pickle: its names; its memo, by which parts can be run alone |
 //! | `late` | what of a large file is found after it was opened |
+//! | `frame` | whether opcodes lie across the ends of frames |
 //! | `opcode` | all opcodes of the protocols 0 to 5, one after the other |
 //! | `machine` | the stack, the memo, and the inert values: a [`Pickle`] |
 //! | `inline` | joblib's arrays between the opcodes |
@@ -38,6 +39,7 @@ mod content;
 mod detect;
 mod effects;
 mod file;
+mod frame;
 mod front;
 mod ground;
 mod inline;

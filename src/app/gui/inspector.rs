@@ -94,9 +94,9 @@ impl Inspector {
                 }
             });
             if *subject == Subject::Node
-                && let Some(report) = &target.node.security
+                && let Some(report) = target.node.security_now()
             {
-                section(ui, "Security", |ui| security::section(ui, target.title(), report, actions));
+                section(ui, "Security", |ui| security::section(ui, target.title(), &report, actions));
             }
             self.statistics.ui(ui, jobs, &key, target, &known);
             self.weights.ui(ui, jobs, &key, target, mappings);
@@ -128,7 +128,7 @@ fn counted(target: &Target) -> Option<String> {
 fn problems(ui: &mut Ui, target: &Target) {
     let node = &target.node;
     if let Some(problem) = node.problem_now() {
-        let is_dangerous = node.security.as_ref().is_some_and(|report| report.verdict == Verdict::Dangerous);
+        let is_dangerous = node.security_now().is_some_and(|report| report.verdict == Verdict::Dangerous);
         let words = problem.to_string();
         // What a pickle asks for is of any length, and has any letters.
         let words = if is_dangerous { harmless(&words, 300) } else { words };

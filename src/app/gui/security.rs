@@ -41,10 +41,10 @@ impl Danger {
     /// The worst report of what is shown: that of the node, or of its file; and whose it is.
     pub(crate) fn of(&self, target: &Target) -> Option<(String, Arc<Report>)> {
         let file = target.document.source.name();
-        let own = target.node.security.clone().map(|report| (target.title(), report));
+        let own = target.node.security_now().map(|report| (target.title(), report));
         let root = &target.document.root;
         let below = || self.below.peek(&key(root)).ready().and_then(|report| report.as_ref().clone());
-        let all = root.security.clone().or_else(below).map(|report| (file, report));
+        let all = root.security_now().or_else(below).map(|report| (file, report));
         let worst = match (own, all) {
             (Some(own), Some(all)) if all.1.verdict > own.1.verdict => Some(all),
             (Some(own), _) => Some(own),

@@ -118,7 +118,7 @@ impl Walk<'_> {
         match op {
             Op::Stop => None,
             // Arguments that cannot be read become nothing.
-            Op::Nothing => (opcode != b'p').then_some(()),
+            Op::Nothing | Op::Frame(_) => (opcode != b'p').then_some(()),
             Op::Opaque => None,
             Op::Mark => {
                 self.marks.push(self.depth);

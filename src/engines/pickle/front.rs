@@ -1,6 +1,7 @@
 //! The walk over all opcodes of a huge pickle, a turn at a time: what it would import and call, how its memo fills.
 //! Values are made only of what is suspect, so its memory does not grow with the file.
 
+use super::frame::Frame;
 use super::ground::{Check, Feed, Ground, STRIDE, added, broken};
 use super::inline::{JOBLIB, literal};
 use super::machine::Pickle;
@@ -33,6 +34,7 @@ pub(super) struct Front {
     start: u64,
     at: u64,
     skim: Skim,
+    frame: Frame,
     feed: Feed,
     checked: u64,
     /// All names, and whether each is known to make plain data and whether it is joblib's wrapper.
@@ -62,6 +64,7 @@ impl Front {
             start,
             at: start,
             skim: Skim::default(),
+            frame: Frame::default(),
             feed: Feed::default(),
             checked: start,
             names: Vec::new(),
@@ -144,8 +147,10 @@ impl Front {
     /// Passes what nobody has to look at.
     fn quickly(&mut self, ground: &Ground, to: u64) {
         let Some((bytes, base)) = self.feed.held(ground, self.at) else { return };
+        let frame = self.frame.end_after(self.at);
+        let stop = self.checked.min(to).min(frame.unwrap_or(u64::MAX));
         let quick = Quick {
-            stop: self.checked.min(to).saturating_sub(base) as usize,
+            stop: stop.saturating_sub(base) as usize,
             marks: 0,
             low: &self.low,
             careful: self.skim.disorder || !self.globals.is_empty() || !self.inner.is_empty(),
@@ -153,6 +158,10 @@ impl Front {
         };
         let at = self.skim.quick(bytes, base, self.at.saturating_sub(base) as usize, &quick);
         self.at = base + at as u64;
+        // The loop ends at the first opcode that does not begin in the frame.
+        if frame.is_some_and(|end| end < self.at) {
+            self.report.torn();
+        }
     }
 
     fn step(&mut self, task: &Task, ground: &Arc<Ground>) -> Result<()> {
@@ -164,6 +173,9 @@ impl Front {
                 return self.finish(task, ground);
             }
         };
+        if self.frame.is_torn(&op, at, next) {
+            self.report.torn();
+        }
         if at >= self.checked && self.skim.place(&op).is_none() {
             let memo = self.skim.memo;
             let mut index = ground.index.write();

@@ -67,7 +67,7 @@ impl Maker {
         let mut opcodes = Opcodes { bytes, at: self.ground.start as usize };
         let first = loop {
             match opcodes.next().ok()? {
-                Op::Nothing => {}
+                Op::Nothing | Op::Frame(_) => {}
                 op => break op,
             }
         };

@@ -3,6 +3,7 @@
 //! Where Python would stop — something is taken from an empty stack, a place of the memo is empty — the fault
 //! is noted and the walk goes on with an opaque value, so that no name behind it is overlooked.
 
+use super::frame::Frame;
 use super::ground::broken;
 use super::opcode::{Op, Opcodes, Span};
 use super::piece::Piecewise;
@@ -141,31 +142,6 @@ pub(super) enum Inlined {
     Bytes(Span),
     /// As a pickle of its own.
     Value(Id),
-}
-
-/// The frame that is being read: from protocol 4 on opcodes stand in frames, which tell readers how much to fetch.
-/// Writers never let an opcode lie across the end of one. Readers differ in what such a one means: the one in C of
-/// Python skips what it had fetched, so that code may hide in what others take for data.
-#[derive(Default)]
-struct Frame {
-    end: usize,
-}
-
-impl Frame {
-    /// The opcode of a frame, with its argument.
-    const OPCODE: u8 = 0x95;
-
-    /// Takes the opcode from `at` to `next`: whether it lies across the end of its frame.
-    fn is_torn(&mut self, bytes: &[u8], at: usize, next: usize) -> bool {
-        if bytes.get(at) == Some(&Self::OPCODE) {
-            let len = bytes.get(at + 1..).and_then(|rest| rest.first_chunk::<8>());
-            let len = len.map_or(0, |len| usize::try_from(u64::from_le_bytes(*len)).unwrap_or(usize::MAX));
-            let within = at < self.end;
-            self.end = next.saturating_add(len);
-            return within;
-        }
-        at < self.end && self.end < next
-    }
 }
 
 pub(super) struct Machine {
@@ -379,7 +355,7 @@ impl Machine {
                     self.pickle.root = Some(root);
                     return Ok(());
                 }
-                Ok(op) if frame.is_torn(&bytes, at, opcodes.at) => {
+                Ok(op) if frame.is_torn(&op, at as u64, opcodes.at as u64) => {
                     self.pickle.facts.torn.get_or_insert(at);
                     self.step(op, at);
                 }
@@ -405,7 +381,7 @@ impl Machine {
     fn step(&mut self, op: Op, at: usize) {
         let here = |span| Piece(Place::Here(span));
         match op {
-            Op::Stop | Op::Nothing => {}
+            Op::Stop | Op::Nothing | Op::Frame(_) => {}
             Op::Mark => self.marks.push(self.stack.len()),
             Op::Pop => self.drop_last(at),
             Op::PopMark => drop(self.since_mark(at)),

@@ -38,7 +38,7 @@ impl Report {
             report.changed(module, name);
         }
         if pickle.facts.torn.is_some() {
-            report.suspect("?".to_owned(), Verdict::Dangerous, effects::HIDES);
+            report.torn();
         }
         report.called(pickle);
         if let Some(fault) = pickle.fault() {
@@ -61,6 +61,11 @@ impl Report {
         if self.globals.len() < NAMES {
             self.globals.insert(full);
         }
+    }
+
+    /// An opcode lies across the end of a frame.
+    pub(super) fn torn(&mut self) {
+        self.suspect("?".to_owned(), Verdict::Dangerous, effects::HIDES);
     }
 
     /// Something that is imported is changed in place.

@@ -76,7 +76,9 @@ pub(super) enum Op {
     NextBuffer,
     /// A number or text that is no such; something is pushed.
     Opaque,
-    /// Nothing that changes the stack: protocol, frame, a buffer made read-only.
+    /// A frame of so many bytes begins behind it.
+    Frame(u64),
+    /// Nothing that changes the stack: protocol, a buffer made read-only.
     Nothing,
 }
 
@@ -139,10 +141,7 @@ impl Opcodes<'_> {
                 self.number::<u8>()?;
                 Op::Nothing
             }
-            0x95 => {
-                self.number::<u64>()?;
-                Op::Nothing
-            }
+            0x95 => Op::Frame(self.number::<u64>()?),
             _ => self.with_argument(opcode)?,
         })
     }

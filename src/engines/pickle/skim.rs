@@ -213,7 +213,7 @@ impl Skim {
     /// known, it is `None`.
     pub(super) fn step(&mut self, op: &Op, at: u64, tag: Option<u32>) {
         match op {
-            Op::Stop | Op::Nothing => {}
+            Op::Stop | Op::Nothing | Op::Frame(_) => {}
             Op::Mark => self.mark(at),
             Op::Pop => match self.marks.last() {
                 Some(mark) if mark.depth == self.stack.len() => drop(self.marks.pop()),

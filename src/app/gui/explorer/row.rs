@@ -132,7 +132,7 @@ impl Drawn {
             self.problem = Some(problem.to_string());
             self.icon = Some(Icon::Warning);
         }
-        if node.security.as_ref().is_some_and(|report| report.verdict == Verdict::Dangerous) {
+        if node.security_now().is_some_and(|report| report.verdict == Verdict::Dangerous) {
             self.danger = true;
             self.icon = Some(Icon::Problem);
         }
@@ -166,7 +166,7 @@ impl Drawn {
             tip: beginning(&found.path, TIP),
             pending: false,
             warn: false,
-            danger: node.security.as_ref().is_some_and(|report| report.verdict == Verdict::Dangerous),
+            danger: node.security_now().is_some_and(|report| report.verdict == Verdict::Dangerous),
         }
     }
 

@@ -357,3 +357,29 @@ fn hostile_shapes_are_held() {
         X\x06\x00\x00\x00systemq\x01h\x00h\x01\x93)Re.";
     assert_eq!(reported(twice).verdict, Verdict::Dangerous);
 }
+
+/// Opcodes across the end of a frame may hide code: neither loop misses them.
+#[test]
+fn torn_frames_are_found_in_either_loop() {
+    let framed = |len: u64| {
+        let mut bytes = b"\x80\x04\x95".to_vec();
+        bytes.extend(len.to_le_bytes());
+        bytes.extend(b"](");
+        for n in 0..1000u32 {
+            bytes.extend(b"J");
+            bytes.extend(n.to_le_bytes());
+        }
+        bytes.extend(b"e.");
+        bytes
+    };
+    for len in [2, 7, 5 * 1000 + 2, 5 * 1000 + 4] {
+        assert_eq!(reported(&framed(len)).verdict, Verdict::Safe, "{len}");
+    }
+    for len in [3, 6, 5 * 700 + 3, 5 * 999 + 4] {
+        let found = reported(&framed(len));
+        assert_eq!((found.verdict, found.suspects.contains("?")), (Verdict::Dangerous, true), "{len}");
+    }
+    let mut within = framed(5 * 1000 + 2);
+    within.splice(11..11, b"\x95\x01\0\0\0\0\0\0\0".iter().copied());
+    assert_eq!(reported(&within).verdict, Verdict::Dangerous, "a frame in a frame");
+}
