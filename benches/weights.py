@@ -16,6 +16,7 @@ import struct
 import sys
 from pathlib import Path
 
+from make_data import make_pickle
 from measure import Case, main, peer, program
 
 SHARDS, LAYERS, HIDDEN, INNER, WORDS = 6, 32, 4096, 11008, 32000
@@ -77,29 +78,7 @@ def checkpoint(path):
 
 
 def objects(path):
-    """A list of small dicts, until the file has 2 GB."""
-    with open(path, "wb") as out:
-        out.write(b"\x80\x04](")
-        number = 0
-        while out.tell() < 2_000_000_000:
-            # The items of many lists, without what begins and ends each: marks, frames and memos.
-            block = b"".join(item(number + n) for n in range(100_000))
-            out.write(block)
-            number += 100_000
-        out.write(b"e.")
-
-
-def item(n):
-    """One dict as opcodes: {"id": n, "name": "…", "score": x, "tags": (a, b)}."""
-
-    def text(value):
-        data = value.encode()
-        return b"\x8c" + bytes([len(data)]) + data
-
-    number = b"J" + struct.pack("<i", n)
-    score = b"G" + struct.pack(">d", n / 7)
-    tags = text(f"tag{n % 97}") + text("x") + b"\x86"
-    return b"}(" + text("id") + number + text("name") + text(f"object {n}") + text("score") + score + text("tags") + tags + b"u"
+    make_pickle(path, None, None)
 
 
 def blocks(path):
@@ -125,7 +104,7 @@ MADE = {
     "shards_13gb": shards,
     "bf16_4gb.safetensors": random_weights,
     "checkpoint_1gb.pth": checkpoint,
-    "objects_2gb.pkl": objects,
+    "objects.pkl": objects,
     "q4_k.gguf": blocks,
 }
 
@@ -176,7 +155,7 @@ def pth_cases(gander, data):
 
 
 def pickle_cases(gander, data):
-    path, group = data / "objects_2gb.pkl", "2 GB pickle of small objects"
+    path, group = data / "objects.pkl", "2 GB pickle of small objects"
     size = path.stat().st_size
     return [
         one(group, "opened, first level", "gander", "children", path, ""),
@@ -200,7 +179,7 @@ GROUPS = {
     "shards": (shard_cases, "shards_13gb"),
     "scan": (scan_cases, "bf16_4gb.safetensors"),
     "pth": (pth_cases, "checkpoint_1gb.pth"),
-    "pickle": (pickle_cases, "objects_2gb.pkl"),
+    "pickle": (pickle_cases, "objects.pkl"),
     "gguf": (gguf_cases, "q4_k.gguf"),
 }
 
