@@ -73,16 +73,24 @@ pub struct Tensors {
 
 impl Tensors {
     /// Those at and below `node`, whose own path is `path`. Parts of a table or a picture are no tensors, and what is made
-    /// of other tensors below the node counts once.
+    /// of other tensors below the node counts once. Of a model's folder those in other files, such as the same weights in
+    /// another format, are left out; of a folder that has no tensors of its own they are all there is.
     ///
     /// # Errors
     /// Those of reading the tree; `Limit` where there are more nodes than [`limits::WALKED`].
     pub fn below(task: &Task, node: &Arc<Node>, path: &str) -> Result<Self> {
         let mut found = Tensors::default();
+        // What lies in files below, apart from what is the node's own; and the level of the file that is gone through.
+        let (mut inside, mut file) = (Tensors::default(), None);
         let walked = open::walk_all(task, node, path, limits::DEPTH, &mut |node, path, level| {
             if node.derived && level > 0 {
                 return Ok(false);
             }
+            file = file.filter(|of| *of < level);
+            if file.is_none() && level > 0 && !node.formats.is_empty() {
+                file = Some(level);
+            }
+            let found = if file.is_some() { &mut inside } else { &mut found };
             if let Some(error) = &node.problem {
                 found.problems.push(Misplaced { path: path.to_owned(), error: error.clone() });
             }
@@ -101,6 +109,10 @@ impl Tensors {
                 }
             }
         });
+        if found.all.is_empty() {
+            found.all = inside.all;
+            found.problems.extend(inside.problems);
+        }
         match walked.unless_cancelled()? {
             Err(error) if found.all.is_empty() => Err(error),
             Err(error) => {

@@ -375,6 +375,23 @@ mod tests {
     }
 
     #[test]
+    fn weights_in_files_beside_those_of_a_model_are_not_its_own() {
+        let leaf = |name: &str| {
+            let Tensor { array, .. } = tensor(name, &[1.0, 2.0]);
+            Node::new(name, "tensor").content(crate::data::content::Content::Array(array))
+        };
+        let mut file = Node::new("copy.npz", "file").listed(vec![leaf("a"), leaf("b")]);
+        file.formats = vec![&crate::formats::FORMATS[0]];
+        let names = |children: Vec<Node>| {
+            let root = Arc::new(Node::new("m", "model").listed(children));
+            let found = crate::data::parameters::Tensors::below(&Task::new(), &root, "").unwrap();
+            found.all.iter().map(|tensor| tensor.path.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(names(vec![leaf("x"), file.clone(), leaf("y")]), ["/x", "/y"]);
+        assert_eq!(names(vec![file]), ["/copy.npz/a", "/copy.npz/b"]);
+    }
+
+    #[test]
     fn types_and_files_are_groups_too() {
         for (grouping, group) in [(Grouping::Dtype, "float32"), (Grouping::File, "m")] {
             let groups = Groups::new(&model(), grouping, "");
