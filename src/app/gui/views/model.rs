@@ -257,7 +257,7 @@ impl Model {
             let mut lower = ui.new_child(UiBuilder::new().max_rect(below).id_salt("treemap"));
             lower.shrink_clip_rect(below);
             let path = cx.target.map_or("", |target| target.path.as_str());
-            let chosen = self.treemap.ui(&mut lower, &listed.parameters, path);
+            let chosen = self.treemap.ui(&mut lower, cx.jobs, &listed.parameters, path);
             cx.status.under =
                 self.treemap.under(&listed.parameters).unwrap_or_else(|| cx.status.under.clone());
             if let Some((n, which)) = chosen {

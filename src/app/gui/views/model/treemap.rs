@@ -2,6 +2,7 @@
 //! column.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use egui::{Align2, Color32, Rect, Response, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 use gander::bytes::display;
@@ -9,6 +10,7 @@ use gander::data::parameters::Parameters;
 use gander::data::parameters::groups::{Grouping, Groups};
 use gander::data::parameters::treemap::{Area, Tile, tiles};
 use gander::data::stats::tensor::TensorStats;
+use gander::jobs::{JobSpec, Jobs, Slot};
 
 use crate::gui::commands::Where;
 use crate::gui::theme::{self, Theme, mono_small_font, size, small_font, space};
@@ -16,6 +18,8 @@ use crate::gui::ui::{drop_down, paint_elided};
 
 /// The most tiles.
 const MOST: usize = 4_000;
+/// While passes run the ends of the colours are worked out again so often.
+const AGAIN: Duration = Duration::from_millis(500);
 /// Models of more tensors have no treemap: it would be dust.
 const TENSORS: usize = 100_000;
 
@@ -72,29 +76,41 @@ impl Coloured {
 /// What tiles are made for: tensors (by address), path, width and height.
 type Key = (usize, String, [u32; 2]);
 
+/// Groups of tensors, and where they lie.
+struct Tiles {
+    groups: Groups,
+    tiles: Vec<Tile>,
+}
+
 /// The state of the treemap.
 #[derive(Default)]
 pub(super) struct Treemap {
     coloured: Coloured,
-    groups: Option<(usize, Arc<Groups>)>,
-    tiles: Option<(Key, Vec<Tile>)>,
+    made: Slot<Key, Tiles>,
+    /// Those that are shown, until others are made.
+    tiles: Option<Arc<Tiles>>,
     /// The ends of the colours, and of how many passes and what.
-    ends: Option<(usize, Coloured, (f64, f64))>,
+    ends: Option<(usize, Coloured, (f64, f64), Instant)>,
     hovered: Option<usize>,
 }
 
 impl Treemap {
     /// What is under the pointer, in words.
     pub(super) fn under(&self, parameters: &Parameters) -> Option<String> {
-        let (_, groups) = self.groups.as_ref()?;
-        let row = groups.rows().get(self.hovered?)?;
+        let row = self.tiles.as_ref()?.groups.rows().get(self.hovered?)?;
         let name = row.tensor.and_then(|n| parameters.tensors().get(n)).map_or(&row.name, |one| &one.path);
         let share = row.parameters as f64 / parameters.total().max(1) as f64 * 100.0;
         Some(format!("{name} · {} parameters · {share:.2} %", display::short_count(row.parameters)))
     }
 
     /// Draws it into all that is left of `ui`; the tensor that was clicked, and where it is to be shown.
-    pub(super) fn ui(&mut self, ui: &mut Ui, parameters: &Parameters, below: &str) -> Option<(usize, Where)> {
+    pub(super) fn ui(
+        &mut self,
+        ui: &mut Ui,
+        jobs: &Jobs,
+        parameters: &Parameters,
+        below: &str,
+    ) -> Option<(usize, Where)> {
         let theme = Theme::of(ui);
         let outer = ui.available_rect_before_wrap();
         ui.painter().rect_filled(outer, 0.0, theme.bg1);
@@ -121,16 +137,19 @@ impl Treemap {
         if area.width() < 20.0 || area.height() < 12.0 {
             return None;
         }
-        let groups = self.grouped(parameters, below);
-        let key =
-            (Arc::as_ptr(&groups) as usize, below.to_owned(), [area.width() as u32, area.height() as u32]);
-        if self.tiles.as_ref().is_none_or(|(known, _)| *known != key) {
-            let made = tiles(&groups, [0.0, 0.0, area.width(), area.height()], MOST);
-            self.tiles = Some((key, made));
-        }
+        let of = parameters.tensors().as_ptr() as usize;
+        let key = (of, below.to_owned(), [area.width() as u32, area.height() as u32]);
+        let (size, tensors, path) = (area.size(), parameters.clone(), below.to_owned());
+        let shown = self.made.get(jobs, &key, JobSpec::view("laying out the treemap"), move |_| {
+            let groups = Groups::new(tensors.tensors(), Grouping::Module, &path);
+            let tiles = tiles(&groups, [0.0, 0.0, size.x, size.y], MOST);
+            Ok(Tiles { groups, tiles })
+        });
+        self.tiles = shown.value.or(self.tiles.take());
+        let made = self.tiles.clone()?;
+        let (groups, tiles) = (&made.groups, made.tiles.as_slice());
         let ends = self.ends(parameters);
         let response = ui.allocate_rect(area, Sense::click());
-        let tiles = self.tiles.as_ref().map_or(&[][..], |(_, tiles)| tiles);
         let at = response.hover_pos().map(|at| at - area.min.to_vec2());
         let inside = |tile: &&Tile| at.is_some_and(|at| rect_of(tile.area).contains(at));
         // What lies in a tile comes after it.
@@ -138,31 +157,20 @@ impl Treemap {
         let painter = ui.painter().with_clip_rect(area);
         for tile in tiles {
             let place = rect_of(tile.area).translate(area.min.to_vec2());
-            self.paint(&painter, theme, &groups, parameters, ends, tile, place);
+            self.paint(&painter, theme, groups, parameters, ends, tile, place);
         }
-        described(&response, &groups, parameters);
+        described(&response, groups, parameters);
         let clicked = response.clicked() || response.middle_clicked();
         let row = self.hovered.filter(|_| clicked).and_then(|row| groups.rows().get(row))?;
         Some((row.tensor?, if response.middle_clicked() { Where::Side } else { Where::Kept }))
     }
 
-    fn grouped(&mut self, parameters: &Parameters, below: &str) -> Arc<Groups> {
-        let of = parameters.tensors().as_ptr() as usize;
-        match &self.groups {
-            Some((known, groups)) if *known == of => groups.clone(),
-            _ => {
-                let groups = Arc::new(Groups::new(parameters.tensors(), Grouping::Module, below));
-                self.groups = Some((of, groups.clone()));
-                groups
-            }
-        }
-    }
-
     /// The numbers that the darkest and the brightest colour stand for: of all tensors but a few at either end.
     fn ends(&mut self, parameters: &Parameters) -> (f64, f64) {
         let passes = parameters.passes();
-        if let Some((known, coloured, ends)) = self.ends
-            && (known, coloured) == (passes, self.coloured)
+        if let Some((known, coloured, ends, since)) = self.ends
+            && coloured == self.coloured
+            && (known == passes || passes < parameters.tensors().len() && since.elapsed() < AGAIN)
         {
             return ends;
         }
@@ -172,7 +180,7 @@ impl Treemap {
         let few = values.len() / 50;
         let low = values.get(few).copied().unwrap_or_default();
         let high = values.get(values.len().saturating_sub(1 + few)).copied().unwrap_or_default();
-        self.ends = Some((passes, self.coloured, (low, high)));
+        self.ends = Some((passes, self.coloured, (low, high), Instant::now()));
         (low, high)
     }
 
