@@ -4,13 +4,13 @@
 //! - [`model`]: what the grid asks; `columns`: order, widths, hiding, freezing; `selection`: cells, rows,
 //!   columns and the steps of the cursor;
 //! - `view`: what stands where in this frame; `input`: mouse and keys; `paint`: cells and lines;
-//!   `header`: column heads and row labels; `menu`: context menus; `art`: what cells show beside text; `access`: the screen reader's side.
+//!   `header`: column heads and row labels; `menu`: context menus; `decoration`: what cells show beside text; `access`: the screen reader's side.
 //!
 //! A frame costs as much as is in sight, whatever the number of rows and columns.
 
 mod access;
-mod art;
 mod columns;
+mod decoration;
 mod header;
 mod input;
 mod menu;
@@ -27,7 +27,9 @@ use egui::{Rect, Response, Sense, Ui, UiBuilder};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use columns::Layout;
-pub(crate) use model::{Art, Cell, CellKind, ColumnHead, GridModel, GridRows, Side, SortMark, thousands};
+pub(crate) use model::{
+    Cell, CellKind, ColumnHead, Decoration, GridModel, GridRows, Side, SortMark, thousands,
+};
 pub(crate) use selection::{Kind as SelectionKind, Place, Selection};
 
 use super::icons::Icon;

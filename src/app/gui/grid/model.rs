@@ -129,12 +129,12 @@ pub(crate) struct Cell<'a> {
     /// What it holds.
     pub(crate) kind: CellKind,
     /// What is drawn beside the text.
-    pub(crate) art: Option<Art>,
+    pub(crate) decoration: Option<Decoration>,
 }
 
 /// What a cell shows beside its text.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Art {
+pub(crate) enum Decoration {
     /// The cell stands in a tree: how many levels down, and of a group whether it is open.
     Level {
         /// Levels above it.
@@ -153,7 +153,7 @@ pub(crate) enum Art {
 impl<'a> Cell<'a> {
     /// A cell of a kind.
     pub(crate) fn new(kind: CellKind, text: impl Into<Cow<'a, str>>) -> Self {
-        Self { text: text.into(), kind, art: None }
+        Self { text: text.into(), kind, decoration: None }
     }
 
     /// A cell whose value is not in memory yet.
@@ -172,8 +172,8 @@ impl<'a> Cell<'a> {
     }
 
     /// With something drawn beside its text.
-    pub(crate) fn with(mut self, art: Art) -> Self {
-        self.art = Some(art);
+    pub(crate) fn with(mut self, decoration: Decoration) -> Self {
+        self.decoration = Some(decoration);
         self
     }
 }

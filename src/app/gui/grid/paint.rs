@@ -7,8 +7,8 @@ use egui::text::{LayoutJob, TextWrapping};
 use egui::{Align2, Color32, FontId, Galley, Painter, Rect, Stroke, StrokeKind, Ui, pos2, vec2};
 
 use super::Grid;
-use super::art;
-use super::model::{Art, Cell, CellKind, GridModel, Side};
+use super::decoration;
+use super::model::{Cell, CellKind, Decoration, GridModel, Side};
 use super::view::{View, WRAPPED_LINES};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{Theme, body_font, icon_family, italic_font, mono_font, semi_bold, size, space};
@@ -66,7 +66,7 @@ fn lay_out(
 ) -> Arc<Galley> {
     let (mut font, color) = look(&cell.kind, theme);
     let color = own.unwrap_or(color);
-    if matches!(cell.art, Some(Art::Level { open: Some(_), .. })) {
+    if matches!(cell.decoration, Some(Decoration::Level { open: Some(_), .. })) {
         font = FontId::new(font.size, semi_bold());
     }
     let mut job = LayoutJob::simple(drawn_text(&cell.text, wrap), font, color, width);
@@ -110,8 +110,8 @@ impl Grid {
     /// Paints a cell; true if not all of its text could be seen.
     fn paint_cell(&self, painter: &Painter, theme: &Theme, rect: Rect, side: Side, cell: &Cell<'_>) -> bool {
         let inner = rect.shrink2(vec2(space::CELL.min(rect.width() / 4.0), 0.0));
-        let (inner, color) = match &cell.art {
-            Some(art) => art::paint(painter, theme, inner, art),
+        let (inner, color) = match &cell.decoration {
+            Some(decoration) => decoration::paint(painter, theme, inner, decoration),
             None => (inner, None),
         };
         match &cell.kind {
@@ -225,7 +225,7 @@ impl Grid {
             for row in view.first_row..view.end_row {
                 let cell = model.cell(row, column);
                 let galley = lay_out(ui.painter(), &cell, theme, f32::INFINITY, self.wrap(), None);
-                width = width.max(galley.size().x + cell.art.as_ref().map_or(0.0, art::width));
+                width = width.max(galley.size().x + cell.decoration.as_ref().map_or(0.0, decoration::width));
             }
             // A long text does not push everything else out of sight.
             let most = (view.body.width() * 0.8).max(super::columns::MIN_WIDTH);

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use super::compare::Reference;
 use super::{Listed, Target, target_of};
 use crate::gui::commands::Action;
-use crate::gui::grid::{Art, Cell, CellKind, ColumnHead, Grid, GridModel, GridRows, Side, SortMark};
+use crate::gui::grid::{Cell, CellKind, ColumnHead, Decoration, Grid, GridModel, GridRows, Side, SortMark};
 use crate::gui::icons::Icon;
 use crate::gui::node_menu;
 use crate::gui::theme::{self, Theme};
@@ -577,7 +577,7 @@ impl Sheet<'_> {
                         .distribution
                         .as_ref()
                         .map(|distribution| distribution.bins.iter().map(|count| *count as f32).collect());
-                    Cell::default().with(Art::Distribution(bins.unwrap_or_default()))
+                    Cell::default().with(Decoration::Distribution(bins.unwrap_or_default()))
                 }
                 None if row.tensor.is_some() && self.runs => Cell::pending(),
                 _ => Cell::default(),
@@ -587,7 +587,7 @@ impl Sheet<'_> {
             Some(text) => {
                 let is_bad = matches!(column, Column::Nan | Column::Infinite) && text != "0";
                 let cell = Cell::new(CellKind::Number, text);
-                if is_bad { cell.with(Art::Alarm) } else { cell }
+                if is_bad { cell.with(Decoration::Alarm) } else { cell }
             }
             None if self.runs && known.is_none() => Cell::pending(),
             None => Cell::default(),
@@ -678,11 +678,11 @@ impl GridModel for Sheet<'_> {
             Column::Tensor => {
                 let is_open = self.filtered || self.open.contains(&at);
                 let open = row.tensor.is_none().then_some(is_open);
-                Cell::new(CellKind::Nested, text).with(Art::Level { depth: row.depth, open })
+                Cell::new(CellKind::Nested, text).with(Decoration::Level { depth: row.depth, open })
             }
             Column::Share => {
                 let share = row.parameters as f64 / self.parameters.total().max(1) as f64;
-                Cell::new(CellKind::Number, text).with(Art::Share(share as f32))
+                Cell::new(CellKind::Number, text).with(Decoration::Share(share as f32))
             }
             column if column.is_number() => Cell::new(CellKind::Number, text),
             _ => Cell::new(CellKind::Nested, text),

@@ -2,7 +2,7 @@
 
 use egui::{Align2, Color32, FontId, Painter, Rect, pos2, vec2};
 
-use super::model::Art;
+use super::model::Decoration;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{Theme, icon_family, size, space};
 
@@ -18,19 +18,24 @@ const BAR_HEIGHT: f32 = 7.0;
 const HEIGHT: f32 = 14.0;
 
 /// The room that it takes beside the text.
-pub(super) fn width(art: &Art) -> f32 {
-    match art {
-        Art::Level { depth, .. } => *depth as f32 * STEP + FOLD,
-        Art::Share(_) => BAR + space::S1,
-        Art::Distribution(_) | Art::Alarm => 0.0,
+pub(super) fn width(decoration: &Decoration) -> f32 {
+    match decoration {
+        Decoration::Level { depth, .. } => *depth as f32 * STEP + FOLD,
+        Decoration::Share(_) => BAR + space::S1,
+        Decoration::Distribution(_) | Decoration::Alarm => 0.0,
     }
 }
 
 /// Paints it; what is left of the cell for the text, and the colour of that where it is not the usual one.
-pub(super) fn paint(painter: &Painter, theme: &Theme, inner: Rect, art: &Art) -> (Rect, Option<Color32>) {
+pub(super) fn paint(
+    painter: &Painter,
+    theme: &Theme,
+    inner: Rect,
+    decoration: &Decoration,
+) -> (Rect, Option<Color32>) {
     let middle = inner.top() + size::ROW / 2.0;
-    match art {
-        Art::Level { depth, open } => {
+    match decoration {
+        Decoration::Level { depth, open } => {
             // However deep it is, some of the name stays in sight.
             let left = inner.left() + (*depth as f32 * STEP).min(inner.width() * 0.5);
             if let Some(open) = open {
@@ -40,7 +45,7 @@ pub(super) fn paint(painter: &Painter, theme: &Theme, inner: Rect, art: &Art) ->
             }
             (Rect::from_min_max(pos2(left + FOLD, inner.top()), inner.max), open.map(|_| theme.text))
         }
-        Art::Share(share) => {
+        Decoration::Share(share) => {
             let width = BAR.min(inner.width() * 0.4);
             let bar =
                 Rect::from_min_size(pos2(inner.left(), middle - BAR_HEIGHT / 2.0), vec2(width, BAR_HEIGHT));
@@ -49,7 +54,7 @@ pub(super) fn paint(painter: &Painter, theme: &Theme, inner: Rect, art: &Art) ->
             painter.rect_filled(Rect::from_min_size(bar.min, filled), 1.0, theme.accent.gamma_multiply(0.75));
             (Rect::from_min_max(pos2(bar.right() + space::S1, inner.top()), inner.max), None)
         }
-        Art::Distribution(bins) => {
+        Decoration::Distribution(bins) => {
             let most = bins.iter().copied().fold(0.0, f32::max);
             if most > 0.0 {
                 let step = inner.width() / bins.len() as f32;
@@ -64,6 +69,6 @@ pub(super) fn paint(painter: &Painter, theme: &Theme, inner: Rect, art: &Art) ->
             }
             (Rect::from_min_max(inner.right_top(), inner.max), None)
         }
-        Art::Alarm => (inner, Some(theme.bad)),
+        Decoration::Alarm => (inner, Some(theme.bad)),
     }
 }
