@@ -210,7 +210,7 @@ impl Pass {
         Pass {
             path,
             buffer: Vec::new(),
-            tally: Tally::new(path, elements),
+            tally: Tally::new(path, &part(array.dtype()), elements),
             floats: None,
             subnormal: 0,
             saturated: 0,
@@ -235,7 +235,15 @@ impl Pass {
 
     fn measure(&mut self, dtype: &DType, number: usize, region: &Region, bytes: &[u8]) {
         self.hashes.push((number, xxh3_128(bytes)));
-        self.alive.add(region, bytes);
+        let zeros =
+            |pass: &Self| pass.floats.as_ref().map(|floats| floats.zeros).or_else(|| pass.tally.zeros());
+        let before = zeros(self).unwrap_or_default();
+        self.count(dtype, bytes);
+        let zeros = zeros(self).map(|after| after.saturating_sub(before));
+        self.alive.add(region, bytes, zeros);
+    }
+
+    fn count(&mut self, dtype: &DType, bytes: &[u8]) {
         match self.path {
             Path::Bits8 | Path::Bits16 => self.tally.count(&part(dtype), bytes),
             Path::F32 => {

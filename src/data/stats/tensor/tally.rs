@@ -14,8 +14,9 @@ pub(super) const BINS: usize = 32;
 pub(super) enum Tally {
     /// The values of a small tensor.
     Values(Vec<f64>),
-    /// By their bits; of wide floats by the upper half of their single-precision bits, of every so many-th.
-    Counts { counts: Vec<u64>, every: usize },
+    /// By their bits; of wide floats by the upper half of their single-precision bits, of every so many-th. `zeros` are
+    /// the bits of zero, of either sign, where each element is counted.
+    Counts { counts: Vec<u64>, every: usize, zeros: Vec<usize> },
 }
 
 /// Values in ascending order with how often each is there.
@@ -71,14 +72,20 @@ impl Quantiles {
 }
 
 impl Tally {
-    pub(super) fn new(path: Path, elements: u64) -> Self {
+    /// For elements of a type, of complex ones the type of their parts.
+    pub(super) fn new(path: Path, dtype: &DType, elements: u64) -> Self {
+        let exact = |patterns: usize| {
+            let values = values_of_bits(dtype, patterns);
+            let zeros = values.iter().enumerate().filter(|(_, value)| **value == 0.0).map(|(bits, _)| bits);
+            Tally::Counts { counts: vec![0; patterns], every: 1, zeros: zeros.collect() }
+        };
         match path {
             _ if elements < FEW => Tally::Values(Vec::new()),
-            Path::Bits8 => Tally::Counts { counts: vec![0; 1 << 8], every: 1 },
-            Path::Bits16 => Tally::Counts { counts: vec![0; 1 << 16], every: 1 },
+            Path::Bits8 => exact(1 << 8),
+            Path::Bits16 => exact(1 << 16),
             Path::F32 | Path::F64 | Path::Decoded => {
                 let every = usize::try_from(elements.div_ceil(SAMPLE)).unwrap_or(usize::MAX).max(1);
-                Tally::Counts { counts: vec![0; 1 << 16], every }
+                Tally::Counts { counts: vec![0; 1 << 16], every, zeros: Vec::new() }
             }
         }
     }
@@ -100,12 +107,22 @@ impl Tally {
         }
     }
 
+    /// How many zeros were counted, where they are.
+    pub(super) fn zeros(&self) -> Option<u64> {
+        match self {
+            Tally::Counts { counts, every: 1, zeros } if !zeros.is_empty() => {
+                Some(zeros.iter().filter_map(|&bits| counts.get(bits)).sum())
+            }
+            Tally::Counts { .. } | Tally::Values(_) => None,
+        }
+    }
+
     /// Counts a sample of single-precision numbers.
     pub(super) fn sample32(&mut self, bytes: &[u8]) {
         let elements = bytes.as_chunks::<4>().0.iter().map(|&b| f32::from_le_bytes(b));
         match self {
             Tally::Values(values) => values.extend(elements.map(f64::from)),
-            Tally::Counts { counts, every } => {
+            Tally::Counts { counts, every, .. } => {
                 elements.step_by(*every).for_each(|value| add(counts, value));
             }
         }
@@ -115,7 +132,7 @@ impl Tally {
     pub(super) fn sample64(&mut self, elements: impl Iterator<Item = f64>) {
         match self {
             Tally::Values(values) => values.extend(elements),
-            Tally::Counts { counts, every } => {
+            Tally::Counts { counts, every, .. } => {
                 elements.step_by(*every).for_each(|value| add(counts, value as f32));
             }
         }

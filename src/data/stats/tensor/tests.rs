@@ -113,6 +113,27 @@ fn as_plain_loops_would_over_pieces_and_cores() {
 }
 
 #[test]
+fn zero_lines_among_few_zeros() {
+    let (rows, columns) = (600usize, 900usize);
+    for dtype in [DType::BF16, DType::F32] {
+        for (dead_row, dead_column, almost) in [(None, None, 100), (Some(599), None, 0), (None, Some(3), 899)]
+        {
+            let mut values = vec![0.5f32; rows * columns];
+            if let Some(row) = dead_row {
+                values[row * columns..][..columns].fill(0.0);
+            }
+            if let Some(column) = dead_column {
+                (0..rows).for_each(|row| values[row * columns + column] = -0.0);
+            }
+            // A column of zeros but for its first and its last row.
+            (1..rows - 1).for_each(|row| values[row * columns + almost] = 0.0);
+            let array = array(dtype.clone(), &[rows as u64, columns as u64], stored(&dtype, &values));
+            agree(&tensor(&array, &Task::new()).unwrap(), &plainly(&array));
+        }
+    }
+}
+
+#[test]
 fn quantiles_of_narrow_floats_are_exact_and_of_wide_ones_near() {
     let mut values: Vec<f32> = (0..200_000).map(|n| ((n * 7919) % 200_000) as f32 / 1000.0 - 100.0).collect();
     let narrow = of(DType::BF16, &[200_000], stored(&DType::BF16, &values)).distribution.unwrap();

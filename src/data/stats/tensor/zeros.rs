@@ -43,12 +43,15 @@ pub(super) struct Alive {
     rows: Vec<bool>,
     /// The bits of all elements of each column, united; empty where columns are not looked at.
     columns: Vec<u8>,
+    /// Whether each column is known to have something that is not zero.
+    all_columns: bool,
 }
 
 impl Alive {
     /// Nothing of an array was looked at.
     pub(super) fn new(array: &dyn Array) -> Self {
-        let none = Alive { mask: Vec::new(), row: 0, rows: Vec::new(), columns: Vec::new() };
+        let none =
+            Alive { mask: Vec::new(), row: 0, rows: Vec::new(), columns: Vec::new(), all_columns: false };
         let (mask, shape) = (mask(array.dtype()), array.shape());
         let ([rows, inner @ ..], 2..) = (shape, shape.len()) else { return none };
         let row = inner.iter().try_fold(mask.len() as u64, |product, side| product.checked_mul(*side));
@@ -59,17 +62,32 @@ impl Alive {
                 row: row as usize,
                 rows: vec![false; *rows as usize],
                 columns: vec![0; row as usize],
+                all_columns: false,
             },
             None => none,
         }
     }
 
-    /// Looks at the elements of a region of whole rows.
-    pub(super) fn add(&mut self, region: &Region, bytes: &[u8]) {
+    /// Looks at the elements of a region of whole rows; not at each where it is known that too few are zero for a row
+    /// or a column of them.
+    pub(super) fn add(&mut self, region: &Region, bytes: &[u8], zeros: Option<u64>) {
         let Some(first) = region.0.first().filter(|_| self.row > 0) else { return };
         if bytes.len() as u64 != first.count.saturating_mul(self.row as u64) {
             // Parts of rows: nothing can be said of any.
-            *self = Alive { mask: Vec::new(), row: 0, rows: Vec::new(), columns: Vec::new() };
+            *self =
+                Alive { mask: Vec::new(), row: 0, rows: Vec::new(), columns: Vec::new(), all_columns: false };
+            return;
+        }
+        let across = (self.row / self.mask.len().max(1)) as u64;
+        if zeros.is_some_and(|zeros| zeros < across.min(first.count)) {
+            for n in 0..first.count {
+                if let Some(alive) = self.rows.get_mut(first.index(n) as usize) {
+                    *alive = true;
+                }
+            }
+            if !std::mem::replace(&mut self.all_columns, true) {
+                self.columns.fill(u8::MAX);
+            }
             return;
         }
         let whole = self.row / LANES * LANES;
