@@ -55,7 +55,7 @@ pub enum CurveColumns {
     },
 }
 
-/// The most points that are kept of all curves together; of more the least and the greatest of each stretch are.
+/// The most points that are kept of all curves together; of more the least and the greatest of each bucket are.
 pub const POINTS: usize = 4 << 20;
 /// The most curves; names come from a file.
 const SERIES: usize = 100_000;
@@ -92,12 +92,12 @@ pub struct Series {
     pub nan: u64,
     /// How many are infinite.
     pub infinite: u64,
-    stretch: Option<Stretch>,
+    bucket: Option<Bucket>,
 }
 
-/// A stretch of values that is not at its end: the least and the greatest, each with its place, and how many there are.
+/// A bucket of values that is not at its end: the least and the greatest, each with its place, and how many there are.
 #[derive(Clone, Copy, Debug)]
-struct Stretch {
+struct Bucket {
     low: (usize, Point),
     high: (usize, Point),
     seen: usize,
@@ -142,19 +142,19 @@ impl Series {
         if !point.value.is_finite() {
             return;
         }
-        let new = Stretch { low: (0, point), high: (0, point), seen: 0 };
-        let mut stretch = self.stretch.take().unwrap_or(new);
-        if point.value < stretch.low.1.value {
-            stretch.low = (stretch.seen, point);
+        let new = Bucket { low: (0, point), high: (0, point), seen: 0 };
+        let mut bucket = self.bucket.take().unwrap_or(new);
+        if point.value < bucket.low.1.value {
+            bucket.low = (bucket.seen, point);
         }
-        if point.value > stretch.high.1.value {
-            stretch.high = (stretch.seen, point);
+        if point.value > bucket.high.1.value {
+            bucket.high = (bucket.seen, point);
         }
-        stretch.seen += 1;
-        if stretch.seen < 2 * self.every {
-            self.stretch = Some(stretch);
+        bucket.seen += 1;
+        if bucket.seen < 2 * self.every {
+            self.bucket = Some(bucket);
         } else {
-            self.points.extend(in_order(stretch.low, stretch.high));
+            self.points.extend(in_order(bucket.low, bucket.high));
         }
     }
 
@@ -172,9 +172,9 @@ impl Series {
         self.every = self.every.max(1) * 2;
     }
 
-    /// With what is not at the end of its stretch.
+    /// With what is not at the end of its bucket.
     fn ended(mut self) -> Self {
-        if let Some(Stretch { low, high, .. }) = self.stretch.take() {
+        if let Some(Bucket { low, high, .. }) = self.bucket.take() {
             self.points.extend(in_order(low, high));
         }
         self

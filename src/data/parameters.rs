@@ -16,6 +16,7 @@ use crate::data::stats::tensor::{TensorStats, has_tensor_stats, tensor};
 use arrow::array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt64Array};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use parking_lot::Mutex;
+use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -318,10 +319,10 @@ impl Parameters {
 
     /// A column of which passes over the elements tell; null where a tensor cannot be read.
     fn scanned_column(&self, task: &Task, rows: &Range<usize>, column: Column) -> Result<ArrayRef> {
-        let mut all = Vec::with_capacity(rows.len());
-        for n in rows.clone() {
-            all.push(self.stats(task, n).unless_cancelled()?.ok());
-        }
+        // Several at a time: at the end of one not all cores have work.
+        let each = |n| Ok(self.stats(task, n).unless_cancelled()?.ok());
+        let all: Vec<Option<Arc<TensorStats>>> =
+            rows.clone().into_par_iter().map(each).collect::<Result<_>>()?;
         let count = |of: &dyn Fn(&TensorStats) -> u64| -> ArrayRef {
             Arc::new(all.iter().map(|stats| Some(of(stats.as_ref()?))).collect::<UInt64Array>())
         };

@@ -35,26 +35,27 @@
 //! | `tree` | values as nodes |
 
 mod below;
+mod child_scan;
+mod common_opcodes;
 mod content;
+mod deferred;
 mod detect;
 mod effects;
 mod file;
 mod frame;
-mod front;
-mod ground;
+mod huge;
 mod inline;
 mod large;
-mod late;
 mod machine;
 mod names;
 mod ndarray;
 mod opcode;
+mod opcode_scan;
 mod pandas;
 mod piece;
-mod quick;
 mod resolve;
 mod shared;
-mod skim;
+mod span_stack;
 mod sparse;
 mod stdlib;
 #[cfg(test)]
@@ -63,7 +64,6 @@ mod text;
 mod torch;
 mod tree;
 mod view;
-mod walk;
 
 pub use below::below;
 pub use detect::{Beginning, beginning};

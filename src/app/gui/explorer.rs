@@ -59,7 +59,7 @@ struct About {
 }
 
 /// What a person did with a row.
-enum Did {
+enum RowAction {
     Select(Where),
     Toggle,
 }
@@ -296,10 +296,10 @@ impl Explorer {
         }
     }
 
-    fn act(&mut self, place: Place, did: Did, files: &Files, jobs: &Jobs, actions: &mut Vec<Action>) {
+    fn act(&mut self, place: Place, did: RowAction, files: &Files, jobs: &Jobs, actions: &mut Vec<Action>) {
         match did {
-            Did::Toggle => self.toggle(&place, None, jobs),
-            Did::Select(which) => {
+            RowAction::Toggle => self.toggle(&place, None, jobs),
+            RowAction::Select(which) => {
                 self.selected = Some(place.clone());
                 self.open(&place, which, files, jobs, actions);
             }
@@ -462,7 +462,7 @@ impl Explorer {
             let Some(found) = hits.list.get(index as usize) else { return };
             let drawn = Drawn::found(found, &mut self.sums, jobs);
             let response = drawn.ui(ui, rect, self.hit == index);
-            if let Some(Did::Select(which)) = response.did {
+            if let Some(RowAction::Select(which)) = response.did {
                 chosen = Some((index, which));
             }
             let about = About { file: found.file, path: found.path.clone(), node: Some(found.node.clone()) };

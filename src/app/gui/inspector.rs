@@ -17,6 +17,7 @@ use gander::bytes::display::harmless;
 use gander::data::content::Content;
 use gander::data::security::Verdict;
 use gander::jobs::{JobSpec, Jobs, Slot};
+use gander::{Error, ErrorKind};
 
 use super::commands::Action;
 use super::security;
@@ -127,15 +128,16 @@ fn counted(target: &Target) -> Option<String> {
 /// What is wrong and what should be known, in words.
 fn problems(ui: &mut Ui, target: &Target) {
     let node = &target.node;
-    if let Some(problem) = node.problem_now() {
-        let is_dangerous = node.security_now().is_some_and(|report| report.verdict == Verdict::Dangerous);
+    let is_dangerous = node.security_now().is_some_and(|report| report.verdict == Verdict::Dangerous);
+    // That nothing of it is run the banner and the section on security say.
+    let is_said = |problem: &Error| is_dangerous && problem.kind() == ErrorKind::Unsupported;
+    if let Some(problem) = node.problem_now().filter(|problem| !is_said(problem)) {
         let words = problem.to_string();
         // What a pickle asks for is of any length, and has any letters.
         let words = if is_dangerous { harmless(&words, 300) } else { words };
-        let title = match (is_dangerous, node.content.is_some()) {
-            (true, _) => Verdict::Dangerous.title(),
-            (false, true) => "A part could not be read",
-            (false, false) => "Could not be read",
+        let title = match node.content.is_some() {
+            true => "A part could not be read",
+            false => "Could not be read",
         };
         theme::problem_banner(ui, Severity::Problem, title, &[(&words, None)]);
     }

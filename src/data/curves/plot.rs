@@ -39,7 +39,7 @@ pub struct Look {
 
 /// A point of a picture.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spot {
+pub struct PlotPoint {
     /// Along x.
     pub x: f64,
     /// The height: of the value, or its logarithm.
@@ -56,9 +56,9 @@ pub struct Drawn {
     /// Its place among the series of the tag.
     pub series: usize,
     /// The values, in lines that are broken where there is none, and where x goes back.
-    pub raw: Vec<Vec<Spot>>,
+    pub raw: Vec<Vec<PlotPoint>>,
     /// The smoothed values in the same way; empty without smoothing.
-    pub smooth: Vec<Vec<Spot>>,
+    pub smooth: Vec<Vec<PlotPoint>>,
 }
 
 /// A picture of the curves of one tag.
@@ -183,26 +183,26 @@ struct Line<'a> {
 /// What lies in one column of pixels of an unbroken line.
 struct Column {
     n: i64,
-    low: Spot,
-    high: Spot,
+    low: PlotPoint,
+    high: PlotPoint,
 }
 
 impl Line<'_> {
     /// The points in sight and the nearest beside, in unbroken lines; `height` is that of a point.
-    fn broken(&self, height: &dyn Fn(usize) -> f64) -> Vec<Vec<Spot>> {
+    fn broken(&self, height: &dyn Fn(usize) -> f64) -> Vec<Vec<PlotPoint>> {
         let (left, right) = self.sight;
         let wide = (right - left).max(f64::MIN_POSITIVE) / self.look.width.max(1) as f64;
         let mut lines: Vec<Vec<Column>> = Vec::new();
-        let mut before: Option<Spot> = None;
+        let mut before: Option<PlotPoint> = None;
         for (at, point) in self.series.points.iter().enumerate() {
             let x = place(point, self.series, self.look.across);
-            let spot = Spot { x, y: height(at), at };
-            if !spot.x.is_finite() || !spot.y.is_finite() {
+            let drawn = PlotPoint { x, y: height(at), at };
+            if !drawn.x.is_finite() || !drawn.y.is_finite() {
                 before = None;
                 continue;
             }
             let goes_on = before.is_some_and(|before| before.x <= x);
-            let last = before.replace(spot);
+            let last = before.replace(drawn);
             // What is out of sight on the same side as the point before it is seen by nobody; the last one before the
             // sight and the first one behind it are where the line comes from and goes to.
             let n = if x < left { -1 } else { ((x - left) / wide).min(1e9) as i64 };
@@ -218,25 +218,25 @@ impl Line<'_> {
                 }
             };
             match line.last_mut() {
-                Some(column) if column.n == n && n == -1 => (column.low, column.high) = (spot, spot),
+                Some(column) if column.n == n && n == -1 => (column.low, column.high) = (drawn, drawn),
                 Some(column) if column.n == n && n == i64::from(u32::MAX) => {}
                 Some(column) if column.n == n => {
-                    if spot.y < column.low.y {
-                        column.low = spot;
+                    if drawn.y < column.low.y {
+                        column.low = drawn;
                     }
-                    if spot.y > column.high.y {
-                        column.high = spot;
+                    if drawn.y > column.high.y {
+                        column.high = drawn;
                     }
                 }
-                _ => line.push(Column { n, low: spot, high: spot }),
+                _ => line.push(Column { n, low: drawn, high: drawn }),
             }
         }
-        self.few(lines.into_iter().map(spots).collect())
+        self.few(lines.into_iter().map(points_of).collect())
     }
 
     /// No more than may be drawn: lines that go back and forth all the time have many points in each column. Of their
     /// points every so manyth is left.
-    fn few(&self, mut lines: Vec<Vec<Spot>>) -> Vec<Vec<Spot>> {
+    fn few(&self, mut lines: Vec<Vec<PlotPoint>>) -> Vec<Vec<PlotPoint>> {
         let most = PER_COLUMN * self.look.width.max(16);
         let all: usize = lines.iter().map(Vec::len).sum();
         if all > most {
@@ -254,7 +254,7 @@ impl Line<'_> {
     }
 }
 
-fn spots(columns: Vec<Column>) -> Vec<Spot> {
+fn points_of(columns: Vec<Column>) -> Vec<PlotPoint> {
     let both = |column: Column| {
         let (low, high) = (column.low, column.high);
         let (first, second) = if high.at < low.at { (high, low) } else { (low, high) };

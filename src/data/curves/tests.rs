@@ -125,11 +125,11 @@ fn a_picture_has_few_points_and_keeps_the_extremes() {
     let spike = |n: usize| if n == 500_000 { 1e6 } else { (n as f64 / 1e4).sin() };
     let tag = one((0..1_000_000).map(spike));
     let picture = picture(&Task::new(), &tag, &Look { weight: 0.9, ..look() }).unwrap();
-    let points = |lines: &[Vec<plot::Spot>]| lines.iter().map(Vec::len).sum::<usize>();
+    let points = |lines: &[Vec<plot::PlotPoint>]| lines.iter().map(Vec::len).sum::<usize>();
     let drawn = &picture.drawn[0];
     assert!(points(&drawn.raw) <= PER_COLUMN * 100 && points(&drawn.raw) > 150);
     assert!(points(&drawn.smooth) <= PER_COLUMN * 100);
-    assert!(drawn.raw[0].iter().any(|spot| spot.at == 500_000 && spot.y == 1e6));
+    assert!(drawn.raw[0].iter().any(|point| point.at == 500_000 && point.y == 1e6));
     assert_eq!(picture.x, (0.0, 999_999.0));
     assert!(picture.y.1 > 1e6);
     let calm = plot::picture(&Task::new(), &tag, &Look { ignore_outliers: true, ..look() }).unwrap();
@@ -142,7 +142,7 @@ fn lines_break_where_there_is_no_value_and_where_steps_go_back() {
     (tag.series[0].nan, tag.series[0].infinite) = (1, 1);
     let lines = |tag: &Tag, look: &Look| -> Vec<Vec<(f64, f64)>> {
         let picture = picture(&Task::new(), tag, look).unwrap();
-        let line = |line: &Vec<plot::Spot>| line.iter().map(|spot| (spot.x, spot.y)).collect();
+        let line = |line: &Vec<plot::PlotPoint>| line.iter().map(|point| (point.x, point.y)).collect();
         picture.drawn[0].raw.iter().map(line).collect()
     };
     assert_eq!(lines(&tag, &look()), [vec![(0.0, 1.0), (1.0, 2.0)], vec![(4.0, 5.0), (5.0, 6.0)]]);
@@ -164,7 +164,7 @@ fn times_run_along_x() {
     let curves = curves();
     let xs = |across: Across| -> Vec<f64> {
         let picture = picture(&Task::new(), &curves.tags[1], &Look { across, ..look() }).unwrap();
-        picture.drawn[0].raw.iter().flatten().map(|spot| spot.x).collect()
+        picture.drawn[0].raw.iter().flatten().map(|point| point.x).collect()
     };
     assert_eq!((xs(Across::Step), xs(Across::Relative)), (vec![1.0, 2.0], vec![0.0, 2.0]));
     assert_eq!(xs(Across::Wall), [1000.0, 1002.0]);

@@ -1,8 +1,8 @@
 //! A file of pickles as a tree: one of them as the value that it makes, several as a group of them.
 
-use super::ground::Ground;
+use super::deferred::{Below, DeferredFindings, OPCODES, Others};
+use super::huge::HugePickle;
 use super::large::Maker;
-use super::late::{Below, Late, OPCODES, Others};
 use super::machine::Pickle;
 use super::names::{Report, examined};
 use super::resolve::Resolver;
@@ -76,20 +76,20 @@ pub(super) fn follows(len: u64, rest: u64) -> String {
 
 /// The node of a file that begins with a huge pickle; `None` where it does not, or that is none to be shown by parts.
 fn large(task: &Task, source: &Source, bytes: &Bytes, knows: &Knows) -> Result<Option<Node>> {
-    let ground = Ground::new(source, bytes, 0);
-    if ground.glance(task, OPCODES)? {
+    let huge = HugePickle::new(source, bytes, 0);
+    if huge.glance(task, OPCODES)? {
         return Ok(None);
     }
-    let maker = Maker::new(ground.clone(), knows.clone());
+    let maker = Maker::new(huge.clone(), knows.clone());
     let Some(mut node) = maker.root(task, source.name())? else { return Ok(None) };
     if let Some([0x80, protocol]) = bytes.get(..2) {
         node = node.read_as("protocol", protocol.to_string());
     }
-    let late = Late {
+    let deferred = DeferredFindings {
         source: source.clone(),
         bytes: bytes.clone(),
         knows: knows.clone(),
-        first: Some(ground),
+        first: Some(huge),
         search: Mutex::default(),
         found: Mutex::default(),
     };
@@ -98,14 +98,14 @@ fn large(task: &Task, source: &Source, bytes: &Bytes, knows: &Knows) -> Result<O
         _ => None,
     };
     node.children = Children::None;
-    Ok(Some(later(node, first, late)))
+    Ok(Some(later(node, first, deferred)))
 }
 
 /// A node with what is found later.
-fn later(mut node: Node, first: Option<Arc<dyn Listing>>, late: Late) -> Node {
-    let late = Arc::new(late);
-    node.security = late.security();
-    node.lazy(Below { first, late: late.clone() }).findings(late)
+fn later(mut node: Node, first: Option<Arc<dyn Listing>>, deferred: DeferredFindings) -> Node {
+    let deferred = Arc::new(deferred);
+    node.security = deferred.security();
+    node.lazy(Below { first, deferred: deferred.clone() }).findings(deferred)
 }
 
 /// A pickle asks whoever loads it for objects that it does not hold.
@@ -139,7 +139,7 @@ fn very_many(source: &Source, bytes: &Bytes, knows: &Knows, found: Found, at: u6
         persistent: first.map_or(0, Pickle::persistent),
         ..Others::default()
     };
-    let late = Late {
+    let deferred = DeferredFindings {
         source: source.clone(),
         bytes: bytes.clone(),
         knows: knows.clone(),
@@ -147,7 +147,7 @@ fn very_many(source: &Source, bytes: &Bytes, knows: &Knows, found: Found, at: u6
         search: Mutex::default(),
         found: Mutex::new(others),
     };
-    later(Node::new(source.name(), "file").read_as("protocol", protocol), None, late)
+    later(Node::new(source.name(), "file").read_as("protocol", protocol), None, deferred)
 }
 
 impl Found {

@@ -1,13 +1,13 @@
-//! Nodes of a huge pickle: of its large values the children are found by a [walk](super::walk) over the opcodes, and
+//! Nodes of a huge pickle: of its large values the children are found by a [walk](super::child_scan) over the opcodes, and
 //! small values made whole, many neighbours in one run.
 
+use super::child_scan::{Part, Parts, Piece};
 use super::file::Knows;
-use super::ground::{Feed, Ground};
+use super::huge::{Feed, HugePickle};
 use super::machine::Value;
 use super::opcode::{Op, Opcodes};
-use super::skim::Made;
+use super::span_stack::Made;
 use super::tree::{DEEP, Values, node_of};
-use super::walk::{Part, Parts, Piece};
 use crate::bytes::error::{Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
@@ -32,15 +32,15 @@ const WHOLE: [&str; 4] = ["numpy", "pandas", "scipy", "joblib"];
 /// What nodes of a huge pickle are made with.
 #[derive(Clone)]
 pub(super) struct Maker {
-    pub(super) ground: Arc<Ground>,
+    pub(super) huge: Arc<HugePickle>,
     pub(super) knows: Knows,
     /// Opcodes of a value that is made whole.
     small: u64,
 }
 
 impl Maker {
-    pub(super) fn new(ground: Arc<Ground>, knows: Knows) -> Maker {
-        Maker { ground, knows, small: SMALL }
+    pub(super) fn new(huge: Arc<HugePickle>, knows: Knows) -> Maker {
+        Maker { huge, knows, small: SMALL }
     }
 
     /// The node of the whole pickle; `None` where it is none that can be shown by parts.
@@ -48,11 +48,11 @@ impl Maker {
     /// # Errors
     /// `Cancelled`, those of reading.
     pub(super) fn root(&self, task: &Task, name: &str) -> Result<Option<Node>> {
-        if self.ground.index.read().disorder {
+        if self.huge.index.read().disorder {
             return Ok(None);
         }
         let Some((made, made_at)) = self.guessed() else { return Ok(None) };
-        let start = self.ground.start;
+        let start = self.huge.start;
         let mut piece = Piece { start, end: u64::MAX, memo: 0, ops: u64::MAX, made, made_at };
         if made == Made::Object {
             let Some(made_at) = self.made_at(task, piece)? else { return Ok(None) };
@@ -63,8 +63,8 @@ impl Maker {
 
     /// What the whole pickle makes, by its first opcode and its last ones, and where the opcode is that makes it.
     fn guessed(&self) -> Option<(Made, Option<u64>)> {
-        let bytes = &self.ground.bytes;
-        let mut opcodes = Opcodes { bytes, at: self.ground.start as usize };
+        let bytes = &self.huge.bytes;
+        let mut opcodes = Opcodes { bytes, at: self.huge.start as usize };
         let first = loop {
             match opcodes.next().ok()? {
                 Op::Nothing | Op::Frame(_) => {}
@@ -99,7 +99,7 @@ impl Maker {
 
     /// Where the opcode is that makes an object, if that is near.
     fn made_at(&self, task: &Task, piece: Piece) -> Result<Option<u64>> {
-        let parts = Parts::new(self.ground.clone(), piece);
+        let parts = Parts::new(self.huge.clone(), piece);
         let (mut walk, mut feed, mut out) = (parts.before(0), Feed::default(), Vec::new());
         for _ in 0..SHELL {
             parts.step(task, &mut walk, &mut feed, &mut out)?;
@@ -130,14 +130,14 @@ impl Maker {
             Children::Lazy(list) => list.page(task, 0..limits::LISTED)?,
             _ => Vec::new(),
         };
-        let parts = Parts::new(self.ground.clone(), piece);
+        let parts = Parts::new(self.huge.clone(), piece);
         Ok(Some(node.lazy(Below { maker: self.clone(), parts, first, depth })))
     }
 
     /// The node of an object without what fills it; `None` where that is not enough to say what it is.
     fn shell(&self, task: &Task, piece: Piece, name: &str) -> Result<Option<Node>> {
         let Some(made_at) = piece.made_at else { return Ok(None) };
-        let pickle = self.ground.value(task, piece.start..made_at.saturating_add(1), piece.memo, SHELL)?;
+        let pickle = self.huge.value(task, piece.start..made_at.saturating_add(1), piece.memo, SHELL)?;
         let Some(root) = pickle.root().filter(|_| pickle.len() < SHELL) else { return Ok(None) };
         let Value::Object(object) = pickle.value(root) else { return Ok(None) };
         let class = pickle.global(pickle.rebuilt(object).unwrap_or(object.class));
@@ -164,7 +164,7 @@ impl Maker {
         let maker = self.clone();
         let whole = move |task: &Task, name: &str| {
             let range = piece.start..piece.end;
-            let pickle = maker.ground.value(task, range, piece.memo, super::machine::VALUES)?;
+            let pickle = maker.huge.value(task, range, piece.memo, super::machine::VALUES)?;
             node_of(task, name, pickle, (maker.knows)())
         };
         if piece.ops <= self.small {
@@ -245,8 +245,8 @@ impl Below {
         let (Some(first), Some(last)) = (parts.first(), parts.last()) else { return Ok(None) };
         let (from, memo) = (first.first().start, first.first().memo);
         let pairs = matches!(first, Part::Entry(..));
-        let ground = &self.maker.ground;
-        let mut machine = ground.run(task, from..last.last().end, memo, super::machine::VALUES)?;
+        let huge = &self.maker.huge;
+        let mut machine = huge.run(task, from..last.last().end, memo, super::machine::VALUES)?;
         if machine.stack.len() != parts.len() * (1 + usize::from(pairs)) || machine.pickle.fault().is_some() {
             return Ok(None);
         }
@@ -260,7 +260,7 @@ impl Below {
             Part::Item(piece) => (number.to_string(), piece),
             Part::State(piece) => ("state".to_owned(), piece),
             Part::Entry(key, piece) => {
-                let key = self.maker.ground.value(task, key.start..key.end, key.memo, SHELL)?;
+                let key = self.maker.huge.value(task, key.start..key.end, key.memo, SHELL)?;
                 (key.root().map_or_else(String::new, |root| key.key(root)), piece)
             }
         };
@@ -302,7 +302,7 @@ impl Listing for Below {
 
     fn measure(&self, task: &Task) -> Result<()> {
         let (mut walk, mut feed, mut out) = (self.parts.before(u64::MAX), Feed::default(), Vec::new());
-        task.set_total(self.maker.ground.len());
+        task.set_total(self.maker.huge.len());
         while !walk.done {
             self.parts.step(task, &mut walk, &mut feed, &mut out)?;
             if !out.is_empty() {
@@ -351,14 +351,14 @@ impl Below {
             Part::State(_) => return Ok(name == "state"),
             Part::Entry(key, _) => key,
         };
-        let ground = &self.maker.ground;
-        let bytes = ground.bytes.get(key.start as usize..key.end as usize).unwrap_or_default();
+        let huge = &self.maker.huge;
+        let bytes = huge.bytes.get(key.start as usize..key.end as usize).unwrap_or_default();
         // A text stands there as it is; of everything else the name is made.
         if matches!(bytes, [b'X' | 0x8c | 0x8d, ..]) && memchr::memmem::find(bytes, name.as_bytes()).is_none()
         {
             return Ok(false);
         }
-        let key = ground.value(task, key.start..key.end, key.memo, SHELL)?;
+        let key = huge.value(task, key.start..key.end, key.memo, SHELL)?;
         Ok(key.root().is_some_and(|root| key.key(root) == name))
     }
 }

@@ -4,7 +4,7 @@
 //! is noted and the walk goes on with an opaque value, so that no name behind it is overlooked.
 
 use super::frame::Frame;
-use super::ground::broken;
+use super::huge::broken;
 use super::opcode::{Op, Opcodes, Span};
 use super::piece::Piecewise;
 use crate::bytes::error::{Error, Result};

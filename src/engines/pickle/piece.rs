@@ -1,8 +1,8 @@
 //! The machine on a piece of a huge pickle: what the piece takes from the memo is made where it was put there.
 
-use super::ground::{Ground, Known};
+use super::huge::{HugePickle, Known};
 use super::machine::{Machine, Value, pairs};
-use super::skim::Made;
+use super::span_stack::Made;
 use crate::bytes::error::Result;
 use crate::bytes::task::Task;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ const FETCHED: usize = 32;
 /// A piece of a huge pickle that is run alone.
 #[derive(Clone)]
 pub(super) struct Piecewise {
-    pub(super) ground: Arc<Ground>,
+    pub(super) huge: Arc<HugePickle>,
     /// Where it ends.
     pub(super) until: usize,
     /// The place of the memo that is filled next.
@@ -24,9 +24,9 @@ pub(super) struct Piecewise {
 
 impl Machine {
     /// It runs a piece of a huge pickle that ends at `until`, before which the memo's place `next` is still empty.
-    pub(super) fn within(&mut self, ground: Arc<Ground>, until: usize, next: u64, most: usize) {
+    pub(super) fn within(&mut self, huge: Arc<HugePickle>, until: usize, next: u64, most: usize) {
         self.most = most;
-        self.piece = Some(Piecewise { ground, until, next, depth: 0 });
+        self.piece = Some(Piecewise { huge, until, next, depth: 0 });
     }
 
     /// The value on top of the stack becomes that which the pickle makes.
@@ -56,7 +56,7 @@ impl Machine {
     pub(super) fn fetch(&mut self, task: &Task, place: u64, at: usize) -> Result<()> {
         let Some(piece) = self.piece.clone() else { return Ok(()) };
         let known = match place < piece.next {
-            true => piece.ground.memoised(task, place, at as u64)?,
+            true => piece.huge.memoised(task, place, at as u64)?,
             false => Known::Nothing,
         };
         match known {
@@ -66,7 +66,7 @@ impl Machine {
             }
             Known::Piece { start, end, memo } if piece.depth < FETCHED => {
                 let (stack, marks) = (std::mem::take(&mut self.stack), std::mem::take(&mut self.marks));
-                let next = memo.saturating_add(piece.ground.index.read().first);
+                let next = memo.saturating_add(piece.huge.index.read().first);
                 let inner = Piecewise { until: end as usize, next, depth: piece.depth + 1, ..piece.clone() };
                 self.piece = Some(inner);
                 let done = self.run(task, start as usize);

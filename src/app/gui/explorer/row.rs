@@ -7,7 +7,7 @@ use gander::formats::FORMATS;
 use gander::jobs::Jobs;
 
 use super::tree::{Child, Row};
-use super::{About, Did};
+use super::{About, RowAction};
 use crate::gui::commands::{Action, Where};
 use crate::gui::facts::{self, Sums};
 use crate::gui::files::{File, Files};
@@ -54,7 +54,7 @@ pub(super) struct Drawn {
 /// What a row says after it was drawn.
 pub(super) struct RowResponse {
     pub(super) row: Response,
-    pub(super) did: Option<Did>,
+    pub(super) did: Option<RowAction>,
 }
 
 impl Drawn {
@@ -202,12 +202,12 @@ impl Drawn {
         space::S2 + self.depth as f32 * size::TREE_INDENT
     }
 
-    fn caret_and_clicks(&self, ui: &Ui, rect: Rect, response: &Response) -> Option<Did> {
+    fn caret_and_clicks(&self, ui: &Ui, rect: Rect, response: &Response) -> Option<RowAction> {
         if self.pending && self.depth > 0 {
             return None;
         }
         if response.double_clicked() {
-            return Some(Did::Select(Where::Kept));
+            return Some(RowAction::Select(Where::Kept));
         }
         if !response.clicked() {
             return None;
@@ -215,8 +215,8 @@ impl Drawn {
         let at = ui.input(|input| input.pointer.interact_pos());
         let on_caret = at.is_some_and(|at| at.x < rect.left() + self.left() + 18.0);
         match self.caret {
-            Some(_) if on_caret => Some(Did::Toggle),
-            _ => Some(Did::Select(Where::Preview)),
+            Some(_) if on_caret => Some(RowAction::Toggle),
+            _ => Some(RowAction::Select(Where::Preview)),
         }
     }
 

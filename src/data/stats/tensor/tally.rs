@@ -74,15 +74,17 @@ impl Quantiles {
 impl Tally {
     /// For elements of a type, of complex ones the type of their parts.
     pub(super) fn new(path: Path, dtype: &DType, elements: u64) -> Self {
-        let exact = |patterns: usize| {
-            let values = values_of_bits(dtype, patterns);
-            let zeros = values.iter().enumerate().filter(|(_, value)| **value == 0.0).map(|(bits, _)| bits);
-            Tally::Counts { counts: vec![0; patterns], every: 1, zeros: zeros.collect() }
+        let exact = |patterns: usize, zeros| Tally::Counts { counts: vec![0; patterns], every: 1, zeros };
+        // Not all small floats have a zero with a sign.
+        let zeros8 = || {
+            let values = values_of_bits(dtype, 1 << 8);
+            (0..1 << 8).filter(|&bits| values.get(bits) == Some(&0.0)).collect()
         };
         match path {
             _ if elements < FEW => Tally::Values(Vec::new()),
-            Path::Bits8 => exact(1 << 8),
-            Path::Bits16 => exact(1 << 16),
+            Path::Bits8 => exact(1 << 8, zeros8()),
+            Path::Bits16 if dtype.is_float() => exact(1 << 16, vec![0, 1 << 15]),
+            Path::Bits16 => exact(1 << 16, vec![0]),
             Path::F32 | Path::F64 | Path::Decoded => {
                 let every = usize::try_from(elements.div_ceil(SAMPLE)).unwrap_or(usize::MAX).max(1);
                 Tally::Counts { counts: vec![0; 1 << 16], every, zeros: Vec::new() }

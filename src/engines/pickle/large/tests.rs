@@ -11,8 +11,8 @@ fn knows() -> Knows {
 /// The tree of a pickle that is made by parts, values of more than `small` opcodes by their parts again.
 fn by_parts(bytes: &[u8], small: u64) -> Arc<Node> {
     let bytes = Bytes::copy_from_slice(bytes);
-    let ground = Ground::new(&Source::memory("x", bytes.clone()), &bytes, 0);
-    let maker = Maker { small, ..Maker::new(ground, knows()) };
+    let huge = HugePickle::new(&Source::memory("x", bytes.clone()), &bytes, 0);
+    let maker = Maker { small, ..Maker::new(huge, knows()) };
     Arc::new(maker.root(&Task::new(), "x").unwrap().unwrap())
 }
 
@@ -238,8 +238,8 @@ proptest! {
         let at = at.index(bytes.len());
         bytes[at] = byte;
         let source = Bytes::from(bytes.clone());
-        let ground = Ground::new(&Source::memory("x", source.clone()), &source, 0);
-        let maker = Maker { small, ..Maker::new(ground, knows()) };
+        let huge = HugePickle::new(&Source::memory("x", source.clone()), &source, 0);
+        let maker = Maker { small, ..Maker::new(huge, knows()) };
         if let Some(node) = maker.root(&Task::new(), "x").unwrap() {
             tree(&Arc::new(node));
         }
@@ -256,10 +256,10 @@ fn reported(bytes: &[u8]) -> crate::engines::pickle::Report {
     let bytes = Bytes::copy_from_slice(bytes);
     let (mut report, mut at) = (crate::engines::pickle::Report::default(), 0);
     loop {
-        let ground = Ground::new(&Source::memory("x", bytes.clone()), &bytes, at);
-        assert!(ground.told().report.globals.is_empty());
-        ground.ensure(&Task::new(), u64::MAX).unwrap();
-        let told = ground.told();
+        let huge = HugePickle::new(&Source::memory("x", bytes.clone()), &bytes, at);
+        assert!(huge.told().report.globals.is_empty());
+        huge.ensure(&Task::new(), u64::MAX).unwrap();
+        let told = huge.told();
         // What follows is looked into for its names.
         if at == 0 || told.whole || !told.report.globals.is_empty() {
             report.merge(crate::engines::pickle::Report::clone(&told.report));

@@ -541,7 +541,11 @@ fn draw(plot: &mut egui_plot::PlotUi<'_>, curve: &LineValues, color: Color32) {
             plot.points(marks.color(color).radius(2.5).allow_hover(false));
         }
         plot.line(
-            Line::new(&curve.name, PlotPoints::from(points)).color(color).width(1.3).allow_hover(false),
+            Line::new(&curve.name, PlotPoints::from(points))
+                .allow_band(false)
+                .color(color)
+                .width(1.3)
+                .allow_hover(false),
         );
     }
 }

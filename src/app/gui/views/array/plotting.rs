@@ -12,7 +12,7 @@ pub(crate) fn calm<'a>(
     x: impl Fn(f64) -> String + 'a,
     y: impl Fn(f64) -> String + 'a,
 ) -> Plot<'a> {
-    let dress =
+    let styled =
         |hints: AxisHints<'a>| hints.tick_label_color(theme.dim).tick_label_font(theme::mono_small_font());
     plot.show_background(false)
         .allow_scroll(false)
@@ -23,12 +23,12 @@ pub(crate) fn calm<'a>(
         .grid_spacing(egui::Rangef::new(20.0, 160.0))
         .label_formatter(|_| None)
         .cursor_color(theme.faint)
-        .custom_x_axes(vec![dress(
+        .custom_x_axes(vec![styled(
             AxisHints::new_x()
                 .label_spacing(egui::Rangef::new(28.0, 56.0))
                 .formatter(move |mark, _| x(mark.value)),
         )])
-        .custom_y_axes(vec![dress(
+        .custom_y_axes(vec![styled(
             AxisHints::new_y()
                 .label_spacing(egui::Rangef::new(18.0, 30.0))
                 .formatter(move |mark, _| y(mark.value)),

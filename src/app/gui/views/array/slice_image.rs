@@ -89,6 +89,13 @@ struct Got {
     error: Option<Error>,
 }
 
+impl Got {
+    /// The bytes of an element of the slice, where a plane holds them.
+    fn element(&self, row: u64, column: u64) -> Option<&[u8]> {
+        [&self.whole, &self.plane].into_iter().flatten().find_map(|plane| plane.element(row, column))
+    }
+}
+
 impl SliceImage {
     /// What is known of every element of the slice, if all were looked at.
     pub(crate) fn summary(&self, slice: &Slice, part: ComplexPart) -> Option<Arc<ValueSummary>> {
@@ -430,7 +437,7 @@ impl SliceImage {
                 shown_slice.coordinates.value(dtype, bytes, shown_slice.coordinates.text(dtype, bytes));
             (text, bits, is_nan(dtype, bytes))
         };
-        let there = [&got.whole, &got.plane].into_iter().flatten().find_map(|p| p.element(row, column));
+        let there = got.element(row, column);
         match there {
             Some(bytes) => Some(say(bytes)),
             None => self.probe.get(cx.jobs, shown_slice.array, index).map(|bytes| say(&bytes)),
@@ -449,7 +456,7 @@ impl SliceImage {
         got: &Got,
     ) -> Vec<String> {
         let dtype = shown_slice.array.dtype();
-        let there = [&got.whole, &got.plane].into_iter().flatten().find_map(|p| p.element(row, column));
+        let there = got.element(row, column);
         let fields = match there {
             Some(bytes) => bit_fields(dtype, bytes),
             // The probe that has its value has its bytes too.

@@ -9,7 +9,7 @@ use egui_plot::{Line, Plot, PlotPoints, PlotUi, Points, uniform_grid_spacer};
 use gander::bytes::display::{self, brief};
 use gander::data::cell;
 use gander::data::curves::Curves;
-use gander::data::curves::plot::{self, Across, Drawn, Look, Picture, Spot};
+use gander::data::curves::plot::{self, Across, Drawn, Look, Picture, PlotPoint};
 use gander::data::curves::smooth::smoothed;
 use gander::jobs::{JobSpec, Slot};
 
@@ -212,8 +212,9 @@ impl TagPlot {
         if let Some(pos) = response.hover_pos().filter(|_| self.from.is_none()) {
             let value = transform.value_from_position(pos);
             let found = nearest(shown, value.x / unit, value.y);
-            for (_, spot) in &found {
-                let place = transform.position_from_point(&egui_plot::PlotPoint::new(spot.x * unit, spot.y));
+            for (_, point) in &found {
+                let place =
+                    transform.position_from_point(&egui_plot::PlotPoint::new(point.x * unit, point.y));
                 ui.painter().circle_stroke(place, 4.0, egui::Stroke::new(1.0, theme.text));
             }
             say(cx, &response, wanted, tag, shown, &found);
@@ -288,34 +289,48 @@ fn lines(plot: &mut PlotUi<'_>, theme: &Theme, drawn: &Drawn, unit: f64) {
     let color = legend::color(theme, drawn.run);
     let smooth = !drawn.smooth.is_empty();
     let few = drawn.raw.iter().map(Vec::len).sum::<usize>() <= FEW;
-    let points =
-        |line: &[Spot]| -> Vec<[f64; 2]> { line.iter().map(|spot| [spot.x * unit, spot.y]).collect() };
+    let points = |line: &[PlotPoint]| -> Vec<[f64; 2]> {
+        line.iter().map(|point| [point.x * unit, point.y]).collect()
+    };
+    // No bands: a curve of few points that rises upright, where a run was taken up again, would be filled beside it.
     for line in &drawn.raw {
         let color = if smooth { color.gamma_multiply(0.35) } else { color };
         if line.len() == 1 || few && !smooth {
             let marks = Points::new("", PlotPoints::from(points(line)));
             plot.points(marks.color(color).radius(2.5).allow_hover(false));
         }
-        plot.line(Line::new("", PlotPoints::from(points(line))).color(color).width(1.2).allow_hover(false));
+        plot.line(
+            Line::new("", PlotPoints::from(points(line)))
+                .allow_band(false)
+                .color(color)
+                .width(1.2)
+                .allow_hover(false),
+        );
     }
     for line in &drawn.smooth {
         if line.len() == 1 {
             let marks = Points::new("", PlotPoints::from(points(line)));
             plot.points(marks.color(color).radius(2.5).allow_hover(false));
         }
-        plot.line(Line::new("", PlotPoints::from(points(line))).color(color).width(1.6).allow_hover(false));
+        plot.line(
+            Line::new("", PlotPoints::from(points(line)))
+                .allow_band(false)
+                .color(color)
+                .width(1.6)
+                .allow_hover(false),
+        );
     }
 }
 
 /// Of each curve the point that is nearest along x: of the raw values, or of the smoothed ones where these are higher
 /// up in the picture. The nearest curve first.
-fn nearest(shown: &Shown, x: f64, y: f64) -> Vec<(usize, Spot)> {
-    let mut found: Vec<(usize, Spot)> = Vec::new();
+fn nearest(shown: &Shown, x: f64, y: f64) -> Vec<(usize, PlotPoint)> {
+    let mut found: Vec<(usize, PlotPoint)> = Vec::new();
     for (n, drawn) in shown.picture.drawn.iter().enumerate() {
         let lines = if drawn.smooth.is_empty() { &drawn.raw } else { &drawn.smooth };
-        let spots = lines.iter().flatten();
-        let near = spots.min_by(|a, b| (a.x - x).abs().total_cmp(&(b.x - x).abs()));
-        found.extend(near.map(|spot| (n, *spot)));
+        let points = lines.iter().flatten();
+        let near = points.min_by(|a, b| (a.x - x).abs().total_cmp(&(b.x - x).abs()));
+        found.extend(near.map(|point| (n, *point)));
     }
     found.sort_by(|a, b| (a.1.y - y).abs().total_cmp(&(b.1.y - y).abs()));
     found.truncate(LISTED);
@@ -329,15 +344,15 @@ fn say(
     wanted: &Wanted,
     tag: usize,
     shown: &Shown,
-    found: &[(usize, Spot)],
+    found: &[(usize, PlotPoint)],
 ) {
     let Some(tag) = wanted.curves.tags.get(tag) else { return };
     let mut rows = Vec::new();
-    for (n, spot) in found {
+    for (n, drawn_at) in found {
         let Some(drawn) = shown.picture.drawn.get(*n) else { continue };
         let Some(series) = tag.series.get(drawn.series) else { continue };
-        let Some(point) = series.points.get(spot.at) else { continue };
-        let smooth = shown.smooth.get(*n).and_then(|values| values.get(spot.at));
+        let Some(point) = series.points.get(drawn_at.at) else { continue };
+        let smooth = shown.smooth.get(*n).and_then(|values| values.get(drawn_at.at));
         let run = wanted.curves.runs.get(drawn.run).map_or("", String::as_str);
         let time = time(point.wall_time).unwrap_or_default();
         let relative = point.wall_time - series.start;

@@ -179,7 +179,7 @@ struct Arranged {
 
 /// What was done with the rows.
 #[derive(Default)]
-pub(super) struct Did {
+pub(super) struct RowActions {
     pub(super) opened: Option<usize>,
     pub(super) under: Option<String>,
     pub(super) copied: Vec<String>,
@@ -375,10 +375,10 @@ impl Rows {
     }
 
     /// Draws the rows into all that is left of `ui`.
-    pub(super) fn ui(&mut self, ui: &mut Ui, cx: RowsCx<'_>) -> Did {
+    pub(super) fn ui(&mut self, ui: &mut Ui, cx: RowsCx<'_>) -> RowActions {
         let Some((_, arranged)) = self.arranged.clone() else {
             theme::pending(ui, ui.scope_id().with("grouping"), "Grouping…");
-            return Did::default();
+            return RowActions::default();
         };
         let mut model = Sheet {
             groups: &arranged.groups,
@@ -396,7 +396,7 @@ impl Rows {
         };
         self.grid.name = format!("Parameters of {}", cx.title);
         let response = self.grid.ui(ui, &mut model);
-        let mut did = Did { compared: model.compared, ..Did::default() };
+        let mut did = RowActions { compared: model.compared, ..RowActions::default() };
         did.copied.extend(response.copy.as_ref().map(|request| model.copy(request)));
         did.copied.extend(response.copy_name.clone());
         let under = response.hovered.or(response.cursor);

@@ -286,7 +286,12 @@ fn draw_group(
     let name = group.name.as_str();
     match kind {
         Kind::Line => {
-            plot.line(Line::new(name, PlotPoints::from(group.points.clone())).color(color).width(1.5));
+            plot.line(
+                Line::new(name, PlotPoints::from(group.points.clone()))
+                    .allow_band(false)
+                    .color(color)
+                    .width(1.5),
+            );
             // A few points would be lost in the line.
             if group.points.len() <= 80 {
                 let dots = Points::new(name, PlotPoints::from(group.points.clone()));

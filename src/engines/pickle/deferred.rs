@@ -2,7 +2,7 @@
 //! ones of very many, and what all of them would import.
 
 use super::file::{Knows, PICKLES, asks, follows, many};
-use super::ground::Ground;
+use super::huge::HugePickle;
 use super::large::Maker;
 use super::machine::Pickle;
 use super::names::{Report, Verdict};
@@ -21,12 +21,12 @@ use std::sync::Arc;
 pub(super) const OPCODES: u64 = 1 << 19;
 
 /// A large file of pickles.
-pub(super) struct Late {
+pub(super) struct DeferredFindings {
     pub(super) source: Source,
     pub(super) bytes: Bytes,
     pub(super) knows: Knows,
     /// The first pickle, where that is huge: its values are shown.
-    pub(super) first: Option<Arc<Ground>>,
+    pub(super) first: Option<Arc<HugePickle>>,
     /// The others: held by who looks for more of them, and what is known for who does not wait.
     pub(super) search: Mutex<()>,
     pub(super) found: Mutex<Others>,
@@ -46,7 +46,7 @@ pub(super) struct Others {
     pub(super) persistent: u64,
 }
 
-impl Late {
+impl DeferredFindings {
     fn len(&self) -> u64 {
         self.bytes.len() as u64
     }
@@ -65,7 +65,7 @@ impl Late {
         if let Some(first) = self.first.as_ref().filter(|_| self.found.lock().at.is_none()) {
             while !first.told().done {
                 let at = first.told().at;
-                first.ensure(task, at.saturating_add(super::ground::TURN))?;
+                first.ensure(task, at.saturating_add(super::huge::TURN))?;
                 task.reached(at);
             }
             let told = first.told();
@@ -85,9 +85,9 @@ impl Late {
             self.found.lock().done = true;
             return Ok(());
         }
-        let ground = Ground::new(&self.source, &self.bytes, at);
-        ground.ensure(task, u64::MAX)?;
-        let told = ground.told();
+        let huge = HugePickle::new(&self.source, &self.bytes, at);
+        huge.ensure(task, u64::MAX)?;
+        let told = huge.told();
         task.reached(told.at);
         let mut found = self.found.lock();
         if found.spans.len() >= PICKLES {
@@ -114,9 +114,9 @@ impl Late {
         let name = if self.first.is_some() { format!("pickle {}", n + 1) } else { n.to_string() };
         limits::check(span.end - span.start, u64::MAX, "a pickle")?;
         let bytes = self.bytes.slice(..span.end as usize);
-        let ground = Ground::new(&self.source, &bytes, span.start);
-        if !ground.glance(task, OPCODES)?
-            && let Some(node) = Maker::new(ground, self.knows.clone()).root(task, &name)?
+        let huge = HugePickle::new(&self.source, &bytes, span.start);
+        if !huge.glance(task, OPCODES)?
+            && let Some(node) = Maker::new(huge, self.knows.clone()).root(task, &name)?
         {
             return Ok(Some(Arc::new(node.span(span))));
         }
@@ -125,7 +125,7 @@ impl Late {
     }
 }
 
-impl Findings for Late {
+impl Findings for DeferredFindings {
     fn problem(&self) -> Option<Error> {
         let dangerous = self.security().and_then(|report| report.problem("Python objects"));
         dangerous.or_else(|| self.first.as_ref()?.told().fault)
@@ -177,7 +177,7 @@ impl Findings for Late {
 /// the file was gone over: so whoever asks how many there are gets to know what they would import.
 pub(super) struct Below {
     pub(super) first: Option<Arc<dyn Listing>>,
-    pub(super) late: Arc<Late>,
+    pub(super) deferred: Arc<DeferredFindings>,
 }
 
 impl Below {
@@ -193,22 +193,22 @@ impl Below {
             return Ok(Vec::new());
         }
         let end = wanted.end.min(wanted.start.saturating_add(limits::LISTED));
-        self.late.reach(task, end)?;
-        let count = self.late.found.lock().spans.len() as u64;
-        page_of(task, wanted.start..end, Some(count), |n| self.late.other(task, n))
+        self.deferred.reach(task, end)?;
+        let count = self.deferred.found.lock().spans.len() as u64;
+        page_of(task, wanted.start..end, Some(count), |n| self.deferred.other(task, n))
     }
 }
 
 impl Listing for Below {
     fn count(&self) -> Option<u64> {
-        let found = self.late.found.lock();
+        let found = self.deferred.found.lock();
         let others = found.done.then_some(found.spans.len() as u64)?;
         self.before()?.checked_add(others)
     }
 
     fn at_least(&self) -> u64 {
         let first = self.first.as_ref().map_or(0, |first| first.at_least());
-        first.saturating_add(self.late.found.lock().spans.len() as u64)
+        first.saturating_add(self.deferred.found.lock().spans.len() as u64)
     }
 
     fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
@@ -231,7 +231,7 @@ impl Listing for Below {
                 Ok((nodes, whole && self.before().is_none_or(|before| before >= range.end)))
             }
             None => {
-                let there = self.late.found.lock().spans.len() as u64;
+                let there = self.deferred.found.lock().spans.len() as u64;
                 let soon = range.start..range.end.min(there);
                 Ok((self.others(task, &soon, 0)?, soon.end >= range.end || self.count().is_some()))
             }
@@ -239,7 +239,7 @@ impl Listing for Below {
     }
 
     fn measure(&self, task: &Task) -> Result<()> {
-        self.late.finish(task)?;
+        self.deferred.finish(task)?;
         self.first.as_ref().map_or(Ok(()), |first| first.measure(task))
     }
 
@@ -256,7 +256,7 @@ impl Listing for Below {
             None => name.parse::<u64>().ok().filter(|number| number.to_string() == name),
         };
         let Some(number) = number else { return Ok(None) };
-        self.late.reach(task, number.saturating_add(1))?;
-        self.late.other(task, number)
+        self.deferred.reach(task, number.saturating_add(1))?;
+        self.deferred.other(task, number)
     }
 }

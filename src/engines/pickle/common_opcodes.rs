@@ -1,13 +1,13 @@
 //! The opcodes that most of a huge pickle is made of, taken in one loop without making steps of them: numbers, short
 //! texts, small containers. Whatever else comes, or looks as if somebody had to look at it, ends the loop.
 
-use super::skim::{Entry, Made, Marked, NAMELESS, Skim};
+use super::span_stack::{Entry, Made, Marked, NAMELESS, SpanStack};
 
 /// Bytes of an opcode with its number.
 const LONGEST: usize = 10;
 
 /// What the loop may pass.
-pub(super) struct Quick<'a> {
+pub(super) struct CommonOpcodes<'a> {
     /// It ends here, at the latest.
     pub(super) stop: usize,
     /// So many marks have to lie on the stack where something is taken from it.
@@ -20,10 +20,16 @@ pub(super) struct Quick<'a> {
     pub(super) inner: u64,
 }
 
-impl Skim {
+impl SpanStack {
     /// Goes on from `at` of `bytes`, which stand at `base` in the file; where it ended.
-    pub(super) fn quick(&mut self, bytes: &[u8], base: u64, mut at: usize, quick: &Quick<'_>) -> usize {
-        while at < quick.stop && !self.is_full() {
+    pub(super) fn common(
+        &mut self,
+        bytes: &[u8],
+        base: u64,
+        mut at: usize,
+        common: &CommonOpcodes<'_>,
+    ) -> usize {
+        while at < common.stop && !self.is_full() {
             let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<LONGEST>()) else {
                 return at;
             };
@@ -48,12 +54,12 @@ impl Skim {
                     self.marks.push(Marked { depth, at: here, memo, ops });
                     1
                 }
-                0x94 => self.filled(self.memo, quick, 1),
-                b'q' => self.filled(a.into(), quick, 2),
-                b'r' => self.filled(u32::from_le_bytes([a, b, c, d]).into(), quick, 5),
-                b'h' => self.got(here, a.into(), quick, 2),
-                b'j' => self.got(here, u32::from_le_bytes([a, b, c, d]), quick, 5),
-                _ if self.marks.len() < quick.marks => 0,
+                0x94 => self.filled(self.memo, common, 1),
+                b'q' => self.filled(a.into(), common, 2),
+                b'r' => self.filled(u32::from_le_bytes([a, b, c, d]).into(), common, 5),
+                b'h' => self.got(here, a.into(), common, 2),
+                b'j' => self.got(here, u32::from_le_bytes([a, b, c, d]), common, 5),
+                _ if self.marks.len() < common.marks => 0,
                 b'e' | b'u' | 0x90 => self.batch(),
                 b't' => self.tuple(here),
                 b'a' => self.adds(1),
@@ -83,11 +89,11 @@ impl Skim {
     }
 
     #[inline]
-    fn filled(&mut self, place: u64, quick: &Quick<'_>, len: usize) -> usize {
+    fn filled(&mut self, place: u64, common: &CommonOpcodes<'_>, len: usize) -> usize {
         let floor = self.marks.last().map_or(0, |mark| mark.depth);
         let Some(top) = self.stack.last().filter(|_| self.stack.len() > floor) else { return 0 };
         let next = self.first.is_some_and(|first| first + self.memo == place);
-        if !next || top.made == Made::Global || quick.inner > top.start {
+        if !next || top.made == Made::Global || common.inner > top.start {
             return 0;
         }
         self.memo += 1;
@@ -95,11 +101,11 @@ impl Skim {
     }
 
     #[inline]
-    fn got(&mut self, start: u64, place: u32, quick: &Quick<'_>, len: usize) -> usize {
+    fn got(&mut self, start: u64, place: u32, common: &CommonOpcodes<'_>, len: usize) -> usize {
         let first = self.first.unwrap_or(u64::MAX);
         let there = u64::from(place) >= first && u64::from(place) < first + self.memo;
-        let plain = quick.low.get(place as usize).is_none_or(|name| *name == NAMELESS);
-        if !there || !plain || quick.careful {
+        let plain = common.low.get(place as usize).is_none_or(|name| *name == NAMELESS);
+        if !there || !plain || common.careful {
             return 0;
         }
         let (memo, ops) = (self.memo, self.ops);

@@ -74,7 +74,7 @@ pub(super) struct Marked {
 
 /// The stack, as far as a walk over the opcodes knows it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Skim {
+pub(super) struct SpanStack {
     pub(super) stack: Vec<Entry>,
     pub(super) marks: Vec<Marked>,
     /// Places of the memo that were filled so far.
@@ -90,10 +90,10 @@ pub(super) struct Skim {
     forgot: bool,
 }
 
-impl Skim {
+impl SpanStack {
     /// A walk that begins in the midst of a pickle.
-    pub(super) fn within(memo: u64, first: u64) -> Skim {
-        Skim { memo, first: Some(first), ..Skim::default() }
+    pub(super) fn within(memo: u64, first: u64) -> SpanStack {
+        SpanStack { memo, first: Some(first), ..SpanStack::default() }
     }
 
     /// Whether something has to be forgotten before more is kept.

@@ -1,11 +1,11 @@
 //! A huge pickle, of which parts are made when somebody looks: where its memo stands at which place of the file, by
 //! which any part can be run alone, and what it takes from the memo be found.
 
-use super::front::Front;
 use super::machine::{Machine, Pickle};
 use super::names::Report;
 use super::opcode::{End, Op, Opcodes, Span};
-use super::skim::{Entry, Made, Skim};
+use super::opcode_scan::OpcodeScan;
+use super::span_stack::{Entry, Made, SpanStack};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
@@ -33,14 +33,14 @@ const BACK: usize = 64;
 const REMEMBERED: usize = 1 << 16;
 
 /// The bytes of a huge pickle, and what is known of it by now.
-pub(super) struct Ground {
+pub(super) struct HugePickle {
     pub(super) bytes: Bytes,
     pub(super) source: Source,
     /// Where it begins.
     pub(super) start: u64,
     /// Whether its bytes come through a window rather than by the map: what is gone over once needs no memory then.
     windowed: bool,
-    front: Mutex<Front>,
+    scan: Mutex<OpcodeScan>,
     pub(super) index: RwLock<Index>,
     remembered: Mutex<HashMap<u64, Known>>,
     told: RwLock<Told>,
@@ -94,16 +94,16 @@ pub(super) enum Known {
     Nothing,
 }
 
-impl Ground {
+impl HugePickle {
     /// Of the pickle at `start` of `bytes`, which are the whole of `source`.
-    pub(super) fn new(source: &Source, bytes: &Bytes, start: u64) -> Arc<Ground> {
+    pub(super) fn new(source: &Source, bytes: &Bytes, start: u64) -> Arc<HugePickle> {
         let windowed = !source.is_stream() && bytes.len() as u64 > crate::bytes::source::OWNED;
-        Arc::new(Ground {
+        Arc::new(HugePickle {
             bytes: bytes.clone(),
             source: source.clone(),
             start,
             windowed,
-            front: Mutex::new(Front::new(start)),
+            scan: Mutex::new(OpcodeScan::new(start)),
             index: RwLock::default(),
             remembered: Mutex::default(),
             told: RwLock::default(),
@@ -120,15 +120,15 @@ impl Ground {
     /// `Cancelled`, those of reading.
     pub(super) fn ensure(self: &Arc<Self>, task: &Task, to: u64) -> Result<()> {
         while self.index.read().reached < to {
-            let mut front = self.front.lock();
-            if front.is_done() {
+            let mut scan = self.scan.lock();
+            if scan.is_done() {
                 break;
             }
-            let turn = front.at().saturating_add(TURN).min(to);
-            front.advance(task, self, turn)?;
-            self.tell(&front);
+            let turn = scan.at().saturating_add(TURN).min(to);
+            scan.advance(task, self, turn)?;
+            self.tell(&scan);
             let mut index = self.index.write();
-            index.reached = if front.is_done() { u64::MAX } else { front.at() };
+            index.reached = if scan.is_done() { u64::MAX } else { scan.at() };
         }
         Ok(())
     }
@@ -152,15 +152,15 @@ impl Ground {
         self.told.read().clone()
     }
 
-    fn tell(&self, front: &Front) {
-        let (done, at) = (front.is_done(), front.at());
+    fn tell(&self, scan: &OpcodeScan) {
+        let (done, at) = (scan.is_done(), scan.at());
         let mut told = self.told.write();
         if done || at >= told.report_at.saturating_add(SAID) || told.report_at == 0 {
-            told.report = Arc::new(front.report(self.len()));
+            told.report = Arc::new(scan.report(self.len()));
             told.report_at = at;
         }
-        (told.done, told.at, told.fault) = (done, at, front.fault());
-        (told.whole, told.persistent, told.opcodes) = (front.is_whole(), front.persistent(), front.opcodes());
+        (told.done, told.at, told.fault) = (done, at, scan.fault());
+        (told.whole, told.persistent, told.opcodes) = (scan.is_whole(), scan.persistent(), scan.opcodes());
     }
 
     /// Runs a piece of the pickle, before which so many places of the memo are filled: what it makes lies on the stack
@@ -251,22 +251,22 @@ impl Ground {
     /// The value that a place of the memo is filled with, by a walk from a kept place on, and where it goes on; `None`
     /// where the value began before.
     fn filled(&self, task: &Task, check: Check, first: u64, place: u64) -> Result<Option<(Entry, u64)>> {
-        let mut skim = Skim::within(check.memo, first);
+        let mut spans = SpanStack::within(check.memo, first);
         let mut opcodes = Opcodes { bytes: &self.bytes, at: check.at as usize };
         loop {
-            if skim.ops.is_multiple_of(SMALL) {
+            if spans.ops.is_multiple_of(SMALL) {
                 task.check()?;
             }
             let at = opcodes.at as u64;
             let Ok(op) = opcodes.next() else { return Ok(None) };
-            if op == Op::Stop || skim.memo.saturating_add(first) > place {
+            if op == Op::Stop || spans.memo.saturating_add(first) > place {
                 return Ok(None);
             }
-            if skim.place(&op) == Some(place) {
-                let top = skim.top(0).filter(|entry| entry.made != Made::Unknown);
+            if spans.place(&op) == Some(place) {
+                let top = spans.top(0).filter(|entry| entry.made != Made::Unknown);
                 return Ok(top.map(|entry| (entry, opcodes.at as u64)));
             }
-            skim.step(&op, at, None);
+            spans.step(&op, at, None);
             self.skip(&op, &mut opcodes);
         }
     }
@@ -286,19 +286,19 @@ impl Ground {
         if !matches!(entry.made, Made::List | Made::Dict | Made::Set | Made::Object) {
             return Ok(Some(next));
         }
-        let mut skim = Skim::within(0, 0);
-        skim.stack.push(entry);
+        let mut spans = SpanStack::within(0, 0);
+        spans.stack.push(entry);
         let mut opcodes = Opcodes { bytes: &self.bytes, at: next as usize };
         let (mut end, mut since) = (next, 0);
-        while skim.ops < SMALL && since < NEAR {
+        while spans.ops < SMALL && since < NEAR {
             let at = opcodes.at as u64;
             let Ok(op) = opcodes.next() else { return Ok(Some(end)) };
-            let adds = op != Op::Stop && added(&skim, &op).is_some_and(|(target, _)| target == 0);
-            skim.step(&op, at, None);
-            skim.disorder = false;
+            let adds = op != Op::Stop && added(&spans, &op).is_some_and(|(target, _)| target == 0);
+            spans.step(&op, at, None);
+            spans.disorder = false;
             self.skip(&op, &mut opcodes);
-            let there = skim.stack.first().is_some_and(|low| low.made_at == entry.made_at);
-            let below = skim.wrong.is_some_and(|(what, _)| !what.contains("memo"));
+            let there = spans.stack.first().is_some_and(|low| low.made_at == entry.made_at);
+            let below = spans.wrong.is_some_and(|(what, _)| !what.contains("memo"));
             if !there || below || op == Op::Stop {
                 return Ok(Some(end));
             }
@@ -331,18 +331,18 @@ impl Ground {
 
 /// To which value on the stack an opcode adds something, and which is the first that it adds; `None` for opcodes that
 /// add nothing, or to what is not there.
-pub(super) fn added(skim: &Skim, op: &Op) -> Option<(usize, usize)> {
+pub(super) fn added(spans: &SpanStack, op: &Op) -> Option<(usize, usize)> {
     let below = |count: usize| {
-        let first = skim.stack.len().checked_sub(count)?;
-        let floor = skim.marks.last().map_or(0, |mark| mark.depth);
+        let first = spans.stack.len().checked_sub(count)?;
+        let floor = spans.marks.last().map_or(0, |mark| mark.depth);
         Some((first.checked_sub(1).filter(|target| *target >= floor)?, first))
     };
     match op {
         Op::Append | Op::Build => below(1),
         Op::SetItem => below(2),
         Op::Appends | Op::AddItems | Op::SetItems => {
-            let depth = skim.marks.last()?.depth;
-            let floor = skim.marks.iter().rev().nth(1).map_or(0, |mark| mark.depth);
+            let depth = spans.marks.last()?.depth;
+            let floor = spans.marks.iter().rev().nth(1).map_or(0, |mark| mark.depth);
             Some((depth.checked_sub(1).filter(|target| *target >= floor)?, depth))
         }
         _ => None,
@@ -367,20 +367,20 @@ impl Feed {
     pub(super) fn next(
         &mut self,
         task: &Task,
-        ground: &Ground,
+        huge: &HugePickle,
         at: u64,
     ) -> Result<std::result::Result<(Op, u64), End>> {
-        self.mapped = !ground.windowed;
+        self.mapped = !huge.windowed;
         while !self.mapped {
             let end = self.base.saturating_add(self.window.len() as u64);
             if at >= self.base && at < end {
                 let mut opcodes = Opcodes { bytes: &self.window, at: (at - self.base) as usize };
                 match opcodes.next() {
-                    Err(End::Cut) if at == self.base && end < ground.len() && self.window.len() >= WINDOW => {
+                    Err(End::Cut) if at == self.base && end < huge.len() && self.window.len() >= WINDOW => {
                         self.mapped = true;
                         continue;
                     }
-                    Err(End::Cut) if end < ground.len() => {}
+                    Err(End::Cut) if end < huge.len() => {}
                     Err(end) => return Ok(Err(end)),
                     Ok(op) => return Ok(Ok((op, self.base + opcodes.at as u64))),
                 }
@@ -388,33 +388,33 @@ impl Feed {
             // Behind a long argument only little is read: another one may follow.
             let near = at >= self.base && at <= end && !self.window.is_empty();
             let want = if near { (self.window.len() * 2).clamp(FIRST, WINDOW) } else { FIRST };
-            let len = ground.len().saturating_sub(at).min(want as u64) as usize;
+            let len = huge.len().saturating_sub(at).min(want as u64) as usize;
             if len == 0 {
                 return Ok(Err(End::Cut));
             }
             self.window.resize(len, 0);
             self.base = at;
-            if let Err(error) = ground.source.read_into(task, at, &mut self.window) {
+            if let Err(error) = huge.source.read_into(task, at, &mut self.window) {
                 self.window.clear();
                 return Err(error);
             }
         }
-        let mut opcodes = Opcodes { bytes: &ground.bytes, at: at as usize };
+        let mut opcodes = Opcodes { bytes: &huge.bytes, at: at as usize };
         Ok(opcodes.next().map(|op| (op, opcodes.at as u64)))
     }
 
     /// The bytes that are at hand around `at`, and where they begin.
-    pub(super) fn held<'a>(&'a self, ground: &'a Ground, at: u64) -> Option<(&'a [u8], u64)> {
-        if !ground.windowed {
-            return Some((&ground.bytes, 0));
+    pub(super) fn held<'a>(&'a self, huge: &'a HugePickle, at: u64) -> Option<(&'a [u8], u64)> {
+        if !huge.windowed {
+            return Some((&huge.bytes, 0));
         }
         let held = self.base..self.base.saturating_add(self.window.len() as u64);
         held.contains(&at).then_some((self.window.as_slice(), self.base))
     }
 
     /// The first bytes of the argument of the last opcode.
-    pub(super) fn part<'a>(&'a self, ground: &'a Ground, span: Span) -> &'a [u8] {
-        let all = span.of(if self.mapped { &ground.bytes } else { &self.window });
+    pub(super) fn part<'a>(&'a self, huge: &'a HugePickle, span: Span) -> &'a [u8] {
+        let all = span.of(if self.mapped { &huge.bytes } else { &self.window });
         all.get(..16).unwrap_or(all)
     }
 }

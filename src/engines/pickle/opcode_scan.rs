@@ -1,14 +1,14 @@
 //! The walk over all opcodes of a huge pickle, a turn at a time: what it would import and call, how its memo fills.
 //! Values are made only of what is suspect, so its memory does not grow with the file.
 
+use super::common_opcodes::CommonOpcodes;
 use super::frame::Frame;
-use super::ground::{Check, Feed, Ground, STRIDE, added, broken};
+use super::huge::{Check, Feed, HugePickle, STRIDE, added, broken};
 use super::inline::{JOBLIB, literal};
 use super::machine::Pickle;
 use super::names::{CALL, CALLS, Report, Verdict, inner, is_plain};
 use super::opcode::{Op, Span};
-use super::quick::Quick;
-use super::skim::{Entry, Made, NAMELESS, Skim};
+use super::span_stack::{Entry, Made, NAMELESS, SpanStack};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use std::collections::{HashMap, HashSet};
@@ -30,10 +30,10 @@ const LOW: usize = 1 << 16;
 const LITERAL: usize = 1 << 20;
 
 /// How far the walk is, and what was found.
-pub(super) struct Front {
+pub(super) struct OpcodeScan {
     start: u64,
     at: u64,
-    skim: Skim,
+    spans: SpanStack,
     frame: Frame,
     feed: Feed,
     checked: u64,
@@ -58,12 +58,12 @@ pub(super) struct Front {
     fault: Option<Error>,
 }
 
-impl Front {
-    pub(super) fn new(start: u64) -> Front {
-        Front {
+impl OpcodeScan {
+    pub(super) fn new(start: u64) -> OpcodeScan {
+        OpcodeScan {
             start,
             at: start,
-            skim: Skim::default(),
+            spans: SpanStack::default(),
             frame: Frame::default(),
             feed: Feed::default(),
             checked: start,
@@ -95,7 +95,7 @@ impl Front {
 
     /// Opcodes that it went over.
     pub(super) fn opcodes(&self) -> u64 {
-        self.skim.ops
+        self.spans.ops
     }
 
     /// Whether the pickle makes a value.
@@ -129,34 +129,34 @@ impl Front {
     ///
     /// # Errors
     /// `Cancelled`, those of reading.
-    pub(super) fn advance(&mut self, task: &Task, ground: &Arc<Ground>, to: u64) -> Result<()> {
+    pub(super) fn advance(&mut self, task: &Task, huge: &Arc<HugePickle>, to: u64) -> Result<()> {
         let mut steps = 0u32;
         while !self.done && self.at < to {
             if steps.is_multiple_of(1 << 14) {
                 task.check()?;
             }
             steps = steps.wrapping_add(1);
-            self.quickly(ground, to);
+            self.pass_common(huge, to);
             if self.at < to {
-                self.step(task, ground)?;
+                self.step(task, huge)?;
             }
         }
         Ok(())
     }
 
     /// Passes what nobody has to look at.
-    fn quickly(&mut self, ground: &Ground, to: u64) {
-        let Some((bytes, base)) = self.feed.held(ground, self.at) else { return };
+    fn pass_common(&mut self, huge: &HugePickle, to: u64) {
+        let Some((bytes, base)) = self.feed.held(huge, self.at) else { return };
         let frame = self.frame.end_after(self.at);
         let stop = self.checked.min(to).min(frame.unwrap_or(u64::MAX));
-        let quick = Quick {
+        let common = CommonOpcodes {
             stop: stop.saturating_sub(base) as usize,
             marks: 0,
             low: &self.low,
-            careful: self.skim.disorder || !self.globals.is_empty() || !self.inner.is_empty(),
+            careful: self.spans.disorder || !self.globals.is_empty() || !self.inner.is_empty(),
             inner: self.last_inner.map_or(0, |inner| inner.saturating_add(1)),
         };
-        let at = self.skim.quick(bytes, base, self.at.saturating_sub(base) as usize, &quick);
+        let at = self.spans.common(bytes, base, self.at.saturating_sub(base) as usize, &common);
         self.at = base + at as u64;
         // The loop ends at the first opcode that does not begin in the frame.
         if frame.is_some_and(|end| end < self.at) {
@@ -164,49 +164,49 @@ impl Front {
         }
     }
 
-    fn step(&mut self, task: &Task, ground: &Arc<Ground>) -> Result<()> {
+    fn step(&mut self, task: &Task, huge: &Arc<HugePickle>) -> Result<()> {
         let at = self.at;
-        let (op, next) = match self.feed.next(task, ground, at)? {
+        let (op, next) = match self.feed.next(task, huge, at)? {
             Ok(step) => step,
             Err(end) => {
                 self.fault.get_or_insert(broken(end, at));
-                return self.finish(task, ground);
+                return self.finish(task, huge);
             }
         };
         if self.frame.is_torn(&op, at, next) {
             self.report.torn();
         }
-        if at >= self.checked && self.skim.place(&op).is_none() {
-            let memo = self.skim.memo;
-            let mut index = ground.index.write();
+        if at >= self.checked && self.spans.place(&op).is_none() {
+            let memo = self.spans.memo;
+            let mut index = huge.index.write();
             index.checks.push(Check { at, memo });
-            index.first = self.skim.first.unwrap_or(0);
+            index.first = self.spans.first.unwrap_or(0);
             self.checked = at.saturating_add(STRIDE);
         }
         if op == Op::Stop {
             self.at = next;
-            self.root = self.skim.top(0);
+            self.root = self.spans.top(0);
             if self.root.is_none() {
-                self.skim.err("takes a value from its empty stack", at);
+                self.spans.err("takes a value from its empty stack", at);
             }
-            return self.finish(task, ground);
+            return self.finish(task, huge);
         }
-        let tag = self.tag(task, ground, &op, at..next)?;
-        self.watch(task, ground, &op, tag, at..next)?;
+        let tag = self.tag(task, huge, &op, at..next)?;
+        self.watch(task, huge, &op, tag, at..next)?;
         let wrapper = match op {
             Op::Build => {
-                self.skim.top(1).filter(|entry| entry.made == Made::Object && self.kind(entry.tag).1)
+                self.spans.top(1).filter(|entry| entry.made == Made::Object && self.kind(entry.tag).1)
             }
             _ => None,
         };
-        let place = self.skim.place(&op);
-        self.skim.step(&op, at, tag);
+        let place = self.spans.place(&op);
+        self.spans.step(&op, at, tag);
         if let Some(place) = place {
-            self.fill(ground, place);
+            self.fill(huge, place);
         }
         self.at = next;
         if let Some(wrapper) = wrapper {
-            let (end, pickle) = ground.inlined(task, &wrapper, next)?;
+            let (end, pickle) = huge.inlined(task, &wrapper, next)?;
             self.at = end;
             self.inlined |= end > next;
             self.whole(task, &pickle)?;
@@ -229,7 +229,13 @@ impl Front {
     }
 
     /// The number of the name that an opcode asks for.
-    fn tag(&mut self, task: &Task, ground: &Arc<Ground>, op: &Op, piece: Range<u64>) -> Result<Option<u32>> {
+    fn tag(
+        &mut self,
+        task: &Task,
+        huge: &Arc<HugePickle>,
+        op: &Op,
+        piece: Range<u64>,
+    ) -> Result<Option<u32>> {
         let from = match op {
             Op::Get(place) => return Ok(self.global(*place)),
             Op::Extension(code) => {
@@ -241,14 +247,14 @@ impl Front {
                 self.persistent += 1;
                 return Ok(None);
             }
-            Op::Global(..) | Op::Inst(..) => (piece.start, self.skim.memo),
+            Op::Global(..) | Op::Inst(..) => (piece.start, self.spans.memo),
             Op::StackGlobal => {
-                let Some((module, name)) = self.skim.top(1).zip(self.skim.top(0)) else {
+                let Some((module, name)) = self.spans.top(1).zip(self.spans.top(0)) else {
                     return Ok(Some(self.name("?", "?")));
                 };
                 // Of a memo out of order nobody knows what lies where.
                 let known = |entry: Entry| {
-                    entry.made == Made::Plain || entry.made != Made::Unknown && !self.skim.disorder
+                    entry.made == Made::Plain || entry.made != Made::Unknown && !self.spans.disorder
                 };
                 if !known(module) || !known(name) || piece.end.saturating_sub(module.start) > WORDS {
                     return Ok(Some(self.name("?", "?")));
@@ -260,8 +266,8 @@ impl Front {
         let most = if piece.end - from.0 > WORDS { 1 } else { NAMED };
         let machine = match op {
             // Its arguments lie before it.
-            Op::Inst(..) => ground.run(task, piece, from.1, most)?,
-            _ => ground.run(task, from.0..piece.end, from.1, most)?,
+            Op::Inst(..) => huge.run(task, piece, from.1, most)?,
+            _ => huge.run(task, from.0..piece.end, from.1, most)?,
         };
         let last = machine.pickle.globals().last().cloned();
         let made = machine.stack.last().and_then(|id| machine.pickle.global(*id));
@@ -293,10 +299,10 @@ impl Front {
     }
 
     /// A place of the memo was filled with what lies on top.
-    fn fill(&mut self, ground: &Arc<Ground>, place: u64) {
-        if self.skim.disorder {
-            if !ground.index.read().disorder {
-                ground.index.write().disorder = true;
+    fn fill(&mut self, huge: &Arc<HugePickle>, place: u64) {
+        if self.spans.disorder {
+            if !huge.index.read().disorder {
+                huge.index.write().disorder = true;
                 self.globals.clear();
                 self.low.clear();
                 let why = "a pickle whose memo is not filled in order: what it takes from there is not known";
@@ -304,7 +310,7 @@ impl Front {
             }
             return;
         }
-        let Some(top) = self.skim.top(0) else { return };
+        let Some(top) = self.spans.top(0) else { return };
         if top.made == Made::Global && top.tag != NAMELESS {
             let near = usize::try_from(place).ok().filter(|place| *place < LOW);
             match near {
@@ -331,18 +337,18 @@ impl Front {
     fn watch(
         &mut self,
         task: &Task,
-        ground: &Arc<Ground>,
+        huge: &Arc<HugePickle>,
         op: &Op,
         tag: Option<u32>,
         piece: Range<u64>,
     ) -> Result<()> {
         let class = match op {
             Op::Bytes(span) | Op::ByteArray(span) | Op::OldText(span) | Op::Text(span) => {
-                self.may_be_pickle(ground, *span, piece.start);
+                self.may_be_pickle(huge, *span, piece.start);
                 return Ok(());
             }
             Op::Escaped(span) | Op::Quoted(span) => {
-                self.may_be_pickle(ground, *span, piece.start);
+                self.may_be_pickle(huge, *span, piece.start);
                 return Ok(());
             }
             Op::Get(place) => {
@@ -355,9 +361,9 @@ impl Front {
                 self.changed(op);
                 return Ok(());
             }
-            Op::Reduce | Op::NewObj => self.skim.top(1),
-            Op::NewObjEx => self.skim.top(2),
-            Op::Obj => self.skim.marks.last().and_then(|mark| self.skim.stack.get(mark.depth)).copied(),
+            Op::Reduce | Op::NewObj => self.spans.top(1),
+            Op::NewObjEx => self.spans.top(2),
+            Op::Obj => self.spans.marks.last().and_then(|mark| self.spans.stack.get(mark.depth)).copied(),
             Op::Inst(..) if tag.is_some_and(|tag| self.kind(tag).0) => return Ok(()),
             Op::Inst(..) => None,
             _ => return Ok(()),
@@ -365,24 +371,18 @@ impl Front {
         if class.is_some_and(|class| class.made == Made::Global && self.kind(class.tag).0) {
             return Ok(());
         }
-        let mark = self.skim.marks.last().filter(|_| matches!(op, Op::Obj | Op::Inst(..)));
+        let mark = self.spans.marks.last().filter(|_| matches!(op, Op::Obj | Op::Inst(..)));
         let start = mark.map(|mark| mark.at).or(class.map(|class| class.start));
-        let memo = class.map_or(self.skim.memo, |class| class.memo);
+        let memo = class.map_or(self.spans.memo, |class| class.memo);
         let Some(start) = start else { return Ok(()) };
-        self.called(
-            task,
-            ground,
-            start..piece.end,
-            memo,
-            class.is_none_or(|class| class.made == Made::Global),
-        )
+        self.called(task, huge, start..piece.end, memo, class.is_none_or(|class| class.made == Made::Global))
     }
 
     /// A call of what is not known to make plain data.
     fn called(
         &mut self,
         task: &Task,
-        ground: &Arc<Ground>,
+        huge: &Arc<HugePickle>,
         piece: Range<u64>,
         memo: u64,
         named: bool,
@@ -392,7 +392,7 @@ impl Front {
         if !listed && !holds {
             return Ok(());
         }
-        let pickle = ground.value(task, piece.clone(), memo, CALLED)?;
+        let pickle = huge.value(task, piece.clone(), memo, CALLED)?;
         if listed && let Some(root) = pickle.root() {
             let call = pickle.brief(root, CALL);
             if named { &mut self.report.calls } else { &mut self.nameless }.push(call);
@@ -423,8 +423,8 @@ impl Front {
     }
 
     /// The first bytes of what may be a pickle: bytes, or a text that stands for bytes.
-    fn may_be_pickle(&mut self, ground: &Ground, span: Span, at: u64) {
-        let part = self.feed.part(ground, span);
+    fn may_be_pickle(&mut self, huge: &HugePickle, span: Span, at: u64) {
+        let part = self.feed.part(huge, span);
         if matches!(
             part,
             [0x80, ..]
@@ -438,16 +438,16 @@ impl Front {
 
     /// What was imported is changed in place.
     fn changed(&mut self, op: &Op) {
-        let target = added(&self.skim, op).and_then(|(target, _)| self.skim.stack.get(target));
+        let target = added(&self.spans, op).and_then(|(target, _)| self.spans.stack.get(target));
         if let Some(target) = target.filter(|target| target.made == Made::Global) {
             let (module, name) = self.names.get(target.tag as usize).cloned().unwrap_or_default();
             self.report.changed(&module, &name);
         }
     }
 
-    fn finish(&mut self, task: &Task, ground: &Arc<Ground>) -> Result<()> {
+    fn finish(&mut self, task: &Task, huge: &Arc<HugePickle>) -> Result<()> {
         if self.inlined {
-            let (found, cut) = literal(task, &ground.bytes, self.start as usize, LITERAL)?;
+            let (found, cut) = literal(task, &huge.bytes, self.start as usize, LITERAL)?;
             for (module, name) in found {
                 self.name(&module, &name);
             }
@@ -456,13 +456,13 @@ impl Front {
                 self.report.incomplete(Error::limit(why));
             }
         }
-        if let Some((what, at)) = self.skim.wrong {
+        if let Some((what, at)) = self.spans.wrong {
             self.fault.get_or_insert(Error::malformed(format!("a pickle that {what}")).at(at));
         }
         self.feed = Feed::default();
         self.done = true;
-        let mut index = ground.index.write();
-        index.first = self.skim.first.unwrap_or(0);
+        let mut index = huge.index.write();
+        index.first = self.spans.first.unwrap_or(0);
         Ok(())
     }
 

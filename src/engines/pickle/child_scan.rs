@@ -1,10 +1,10 @@
 //! What a large value of a huge pickle holds, found by its opcodes: where each item, each key and each value lies. A
 //! walk may begin at places that were kept, so that a page deep in a list does not need all that is before it.
 
-use super::ground::{Feed, Ground, TURN, added};
+use super::common_opcodes::CommonOpcodes;
+use super::huge::{Feed, HugePickle, TURN, added};
 use super::opcode::Op;
-use super::quick::Quick;
-use super::skim::{Entry, Made, Skim};
+use super::span_stack::{Entry, Made, SpanStack};
 use crate::bytes::error::Result;
 use crate::bytes::task::Task;
 use parking_lot::Mutex;
@@ -47,7 +47,7 @@ pub(super) enum Part {
 /// A walk over the opcodes of a value, and how far it is.
 #[derive(Clone)]
 pub(super) struct Walk {
-    skim: Skim,
+    spans: SpanStack,
     pub(super) at: u64,
     /// Children that were passed.
     pub(super) passed: u64,
@@ -71,54 +71,54 @@ struct Kept {
     walks: Vec<Walk>,
     apart: u64,
     /// The walk that is farthest.
-    front: Walk,
+    farthest: Walk,
 }
 
 /// The children of a value.
 pub(super) struct Parts {
-    pub(super) ground: Arc<Ground>,
+    pub(super) huge: Arc<HugePickle>,
     pub(super) piece: Piece,
     kept: Mutex<Kept>,
 }
 
 impl Parts {
-    pub(super) fn new(ground: Arc<Ground>, piece: Piece) -> Parts {
-        let first = ground.index.read().first;
-        let skim = Skim::within(piece.memo, first);
+    pub(super) fn new(huge: Arc<HugePickle>, piece: Piece) -> Parts {
+        let first = huge.index.read().first;
+        let spans = SpanStack::within(piece.memo, first);
         let walk =
-            Walk { skim, at: piece.start, passed: 0, made: false, done: false, made_at: 0, ensured: 0 };
-        let kept = Kept { walks: vec![walk.clone()], apart: APART, front: walk };
-        Parts { ground, piece, kept: Mutex::new(kept) }
+            Walk { spans, at: piece.start, passed: 0, made: false, done: false, made_at: 0, ensured: 0 };
+        let kept = Kept { walks: vec![walk.clone()], apart: APART, farthest: walk };
+        Parts { huge, piece, kept: Mutex::new(kept) }
     }
 
     /// How many children were passed by the farthest walk, and whether these are all.
     pub(super) fn seen(&self) -> (u64, bool) {
         let kept = self.kept.lock();
-        (kept.front.passed, kept.front.done)
+        (kept.farthest.passed, kept.farthest.done)
     }
 
     /// The nearest walk before a child.
     pub(super) fn before(&self, child: u64) -> Walk {
         let kept = self.kept.lock();
-        if kept.front.passed <= child {
-            return kept.front.clone();
+        if kept.farthest.passed <= child {
+            return kept.farthest.clone();
         }
         let at = kept.walks.partition_point(|walk| walk.passed <= child);
-        kept.walks.get(at.saturating_sub(1)).unwrap_or(&kept.front).clone()
+        kept.walks.get(at.saturating_sub(1)).unwrap_or(&kept.farthest).clone()
     }
 
     /// Keeps how far a walk is.
     pub(super) fn keep(&self, walk: &Walk) {
         let mut kept = self.kept.lock();
-        if walk.at > kept.front.at {
-            kept.front = walk.clone();
+        if walk.at > kept.farthest.at {
+            kept.farthest = walk.clone();
         }
     }
 
     fn mark(&self, walk: &Walk) {
         let mut kept = self.kept.lock();
         let last = kept.walks.last().map_or(0, |last| last.passed);
-        if walk.passed < last.saturating_add(kept.apart) || walk.skim.stack.len() > SHALLOW {
+        if walk.passed < last.saturating_add(kept.apart) || walk.spans.stack.len() > SHALLOW {
             return;
         }
         kept.walks.push(walk.clone());
@@ -143,20 +143,20 @@ impl Parts {
         feed: &mut Feed,
         out: &mut Vec<Part>,
     ) -> Result<()> {
-        self.quickly(walk, feed);
+        self.pass_common(walk, feed);
         let at = walk.at;
         if at >= self.piece.end {
             walk.done = true;
             return Ok(());
         }
-        if walk.skim.ops.is_multiple_of(1 << 14) {
+        if walk.spans.ops.is_multiple_of(1 << 14) {
             task.check()?;
         }
         if at >= walk.ensured {
             walk.ensured = at.saturating_add(TURN);
-            self.ground.ensure(task, walk.ensured)?;
+            self.huge.ensure(task, walk.ensured)?;
         }
-        let (op, next) = match feed.next(task, &self.ground, at)? {
+        let (op, next) = match feed.next(task, &self.huge, at)? {
             Ok((Op::Stop, _)) | Err(_) => {
                 self.rest(walk, at, out);
                 walk.done = true;
@@ -166,14 +166,14 @@ impl Parts {
         };
         let before = out.len();
         if let Some((first, pairs)) = self.takes(walk, &op, at) {
-            give(walk, first, walk.skim.stack.len(), at, pairs, out);
+            give(walk, first, walk.spans.stack.len(), at, pairs, out);
         } else if op == Op::Build {
             self.state(walk, at, out);
         }
-        walk.skim.step(&op, at, None);
+        walk.spans.step(&op, at, None);
         walk.at = next;
         if op == Op::Build
-            && let Some(end) = self.ground.index.read().inlines.get(&next)
+            && let Some(end) = self.huge.index.read().inlines.get(&next)
         {
             walk.at = *end;
         }
@@ -188,18 +188,18 @@ impl Parts {
     }
 
     /// Passes what lies in the children.
-    fn quickly(&self, walk: &mut Walk, feed: &Feed) {
-        let Some((bytes, base)) = feed.held(&self.ground, walk.at) else { return };
+    fn pass_common(&self, walk: &mut Walk, feed: &Feed) {
+        let Some((bytes, base)) = feed.held(&self.huge, walk.at) else { return };
         let stop = self.piece.end.min(walk.ensured).saturating_sub(base) as usize;
         // What is added to the value itself, or to its state, is added with one mark at most.
-        let quick = Quick { stop, marks: 2, low: &[], careful: false, inner: 0 };
-        let at = walk.skim.quick(bytes, base, walk.at.saturating_sub(base) as usize, &quick);
+        let common = CommonOpcodes { stop, marks: 2, low: &[], careful: false, inner: 0 };
+        let at = walk.spans.common(bytes, base, walk.at.saturating_sub(base) as usize, &common);
         walk.at = base + at as u64;
     }
 
     /// The first of the values on the stack that an opcode adds to the value, and whether they are pairs.
     fn takes(&self, walk: &Walk, op: &Op, at: u64) -> Option<(usize, bool)> {
-        let Skim { stack, marks, .. } = &walk.skim;
+        let SpanStack { stack, marks, .. } = &walk.spans;
         let here = self.piece.made_at.is_none_or(|made_at| made_at == at);
         let pairs = matches!(op, Op::SetItem | Op::SetItems | Op::Dict);
         match op {
@@ -214,7 +214,7 @@ impl Parts {
             }
             Op::Build => None,
             _ => {
-                let (target, first) = added(&walk.skim, op)?;
+                let (target, first) = added(&walk.spans, op)?;
                 let fills = match self.piece.made {
                     Made::Object => walk.made,
                     Made::List | Made::Dict | Made::Set => true,
@@ -233,15 +233,15 @@ impl Parts {
     /// A state that is no dict.
     fn state(&self, walk: &Walk, at: u64, out: &mut Vec<Part>) {
         let fills = self.piece.made == Made::Object && walk.made;
-        let (Some((0, first)), true) = (added(&walk.skim, &Op::Build), fills) else { return };
-        if let Some(entry) = walk.skim.stack.get(first).filter(|entry| entry.made != Made::Dict) {
+        let (Some((0, first)), true) = (added(&walk.spans, &Op::Build), fills) else { return };
+        if let Some(entry) = walk.spans.stack.get(first).filter(|entry| entry.made != Made::Dict) {
             out.push(Part::State(piece(walk, entry, None, at)));
         }
     }
 
     /// Whether the value is made now, or gone.
     fn formed(&self, walk: &mut Walk, at: u64) {
-        let Skim { stack, marks, wrong, .. } = &walk.skim;
+        let SpanStack { stack, marks, wrong, .. } = &walk.spans;
         let before = walk.made;
         if let Some(made_at) = self.piece.made_at {
             walk.made |= at == made_at;
@@ -265,8 +265,8 @@ impl Parts {
 
     /// Gives out the first of very many values since a mark.
     fn long(&self, walk: &mut Walk, out: &mut Vec<Part>) {
-        let [mark] = walk.skim.marks.as_slice() else { return };
-        let (first, len) = (mark.depth, walk.skim.stack.len());
+        let [mark] = walk.spans.marks.as_slice() else { return };
+        let (first, len) = (mark.depth, walk.spans.stack.len());
         let (of, pairs) = match self.piece.made {
             Made::Tuple | Made::FrozenSet => (first == 0, false),
             Made::List | Made::Set => (first <= 1, false),
@@ -277,9 +277,9 @@ impl Parts {
             return;
         }
         let end = first + (len - first - LAST) / 2 * 2;
-        let at = walk.skim.stack.get(end).map_or(walk.at, |entry| entry.start);
+        let at = walk.spans.stack.get(end).map_or(walk.at, |entry| entry.start);
         give(walk, first, end, at, pairs, out);
-        walk.skim.stack.drain(first..end);
+        walk.spans.stack.drain(first..end);
     }
 
     /// What was not added yet where the pickle breaks off.
@@ -293,7 +293,7 @@ impl Parts {
 
     /// What seems to be held by the value, but is not added yet; the last one of it may be in the making.
     pub(super) fn pending(&self, walk: &Walk, at: u64) -> Vec<Part> {
-        let Skim { stack, marks, .. } = &walk.skim;
+        let SpanStack { stack, marks, .. } = &walk.spans;
         let Some(mark) = marks.first() else { return Vec::new() };
         let field = mark.depth == 2 && stack.get(1).is_some_and(|entry| entry.made == Made::Dict);
         let (fits, pairs) = match self.piece.made {
@@ -314,7 +314,7 @@ impl Parts {
 
 /// The piece of a value on the stack, which ends where the one above it begins.
 fn piece(walk: &Walk, entry: &Entry, above: Option<&Entry>, at: u64) -> Piece {
-    let (end, ops) = above.map_or((at, walk.skim.ops), |above| (above.start, above.ops));
+    let (end, ops) = above.map_or((at, walk.spans.ops), |above| (above.start, above.ops));
     Piece {
         start: entry.start,
         end,
@@ -327,7 +327,7 @@ fn piece(walk: &Walk, entry: &Entry, above: Option<&Entry>, at: u64) -> Piece {
 
 /// The values from `first` to `end` of the stack, the last of which ends at `at`.
 fn give(walk: &Walk, first: usize, end: usize, at: u64, pairs: bool, out: &mut Vec<Part>) {
-    let entries = walk.skim.stack.get(first..end).unwrap_or_default();
+    let entries = walk.spans.stack.get(first..end).unwrap_or_default();
     let of = |n: usize| Some(piece(walk, entries.get(n)?, entries.get(n + 1), at));
     if pairs {
         let all = (0..entries.len() / 2).filter_map(|n| Some(Part::Entry(of(2 * n)?, of(2 * n + 1)?)));
