@@ -47,10 +47,15 @@ const LOGS: &[&str] =
 /// Files that make a folder a model's.
 const MODEL: &[&str] = &["config.json", "model_index.json", "adapter_config.json", "modules.json"];
 
-/// Whether names tell a run for sure, or only make it worth looking for event files.
+/// The most folders beside each other that may all be runs.
+const FOLDERS: usize = 1_000;
+
+/// Whether names tell a run for sure, or only make it worth looking for event files: a little, or everywhere.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Sign {
     None,
+    /// There are only folders, as in what `tensorboard --logdir` is given.
+    Folders,
     Perhaps,
     Sure,
 }
@@ -69,6 +74,12 @@ fn sign(head: &Head) -> Sign {
             _ => Sign::None,
         });
     }
+    let seen = || head.entries.iter().filter(|entry| !entry.name.starts_with('.'));
+    // `key=value` are the partitions of a table.
+    let only_folders = seen().all(|entry| entry.is_folder && !entry.name.contains('='));
+    if only_folders && (1..=FOLDERS).contains(&seen().count()) {
+        sign = sign.max(Sign::Folders);
+    }
     sign.max(checkpoints::sign(&head.entries))
 }
 
@@ -79,6 +90,9 @@ fn sniff(head: &Head) -> Match {
 fn open(opening: &Opening) -> Result<Node> {
     let (task, folder) = (opening.task, opening.source);
     let path = folder.path().ok_or_else(|| Error::bug("a folder without a path"))?;
+    if sign(opening.head) == Sign::Folders && !search::has_event_files(task, path)? {
+        return Err(Error::other_format(""));
+    }
     let found = search::search(task, folder)?;
     if found.runs.is_empty() && (found.checkpoints.is_empty() || sign(opening.head) < Sign::Sure) {
         let has_state = opening.head.entries.iter().any(|entry| entry.name == TRAINER_STATE);

@@ -6,6 +6,7 @@ use crate::bytes::error::{Result, UnlessCancelled};
 use crate::bytes::source::{Entry, Source};
 use crate::bytes::task::Task;
 use crate::engines::tfevents::{self, Run};
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 /// How deep folders are searched,
@@ -13,6 +14,8 @@ const DEEP: u32 = 5;
 /// and how many entries are looked at.
 const ENTRIES: usize = 50_000;
 
+/// How many folders are looked into for event files where only folders are there.
+const LOOKED_INTO: usize = 64;
 /// The most other files that are listed.
 const OTHERS: usize = 10_000;
 
@@ -44,6 +47,25 @@ pub(super) fn search(task: &Task, folder: &Source) -> Result<Found> {
     }
     found.cut |= taken >= ENTRIES;
     Ok(found)
+}
+
+/// Whether event files lie in the folders of a folder or in theirs, of which only some are looked into.
+pub(super) fn has_event_files(task: &Task, folder: &Path) -> Result<bool> {
+    let mut waiting = VecDeque::from([(folder.to_owned(), 0)]);
+    let mut looked = 0;
+    while let Some((folder, depth)) = waiting.pop_front().filter(|_| looked < LOOKED_INTO) {
+        looked += 1;
+        task.check()?;
+        let listed = Source::open(task, &folder).and_then(|folder| folder.entries(task));
+        let Ok(entries) = listed.unless_cancelled()? else { continue };
+        if entries.iter().any(|entry| !entry.is_folder && tfevents::is_event_file(&entry.name)) {
+            return Ok(true);
+        }
+        let folders =
+            entries.iter().filter(|entry| depth < 2 && entry.is_folder && !entry.name.starts_with('.'));
+        waiting.extend(folders.take(LOOKED_INTO).map(|entry| (folder.join(&entry.name), depth + 1)));
+    }
+    Ok(false)
 }
 
 impl Found {

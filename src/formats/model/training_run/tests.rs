@@ -194,3 +194,26 @@ fn numbers_behind_words() {
     assert_eq!(number_after("step99999999999999999999.pt", "step"), None);
     assert_eq!(number_after("Stépé-step-4", "step"), Some(4));
 }
+
+#[test]
+fn folders_of_runs_of_any_name_are_one_document() {
+    let fixture = format!("{}/fixtures/training_run/restarted", env!("CARGO_MANIFEST_DIR"));
+    let file = fs::read_dir(fixture).unwrap().flatten().map(|entry| entry.path());
+    let file = file.into_iter().find(|path| path.to_string_lossy().contains("tfevents")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let made = |path: &str| {
+        let to = folder.path().join(path);
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::copy(&file, to).unwrap();
+    };
+    fs::create_dir_all(folder.path().join("all/plain/deeper/deepest")).unwrap();
+    assert_eq!(open_path(&folder.path().join("all")).0, "folder");
+    made("all/lr_0.001/events.out.tfevents.1.host");
+    made("all/big/train/events.out.tfevents.1.host");
+    let (id, runs) = open_path(&folder.path().join("all"));
+    assert_eq!(id, "training_run");
+    assert_eq!(names(&at(&runs, "/runs")), ["big/train", "lr_0.001"]);
+    // Partitions of a table are no runs.
+    made("table/year=2020/events.out.tfevents.1.host");
+    assert_ne!(open_path(&folder.path().join("table")).0, "training_run");
+}

@@ -119,7 +119,8 @@ impl Column {
         match self {
             Column::Tensor => 28.0,
             Column::Dtype | Column::Values | Column::Bytes | Column::Offset | Column::Zeros => 9.0,
-            Column::Shape | Column::Share => 12.0,
+            Column::Shape => 12.0,
+            Column::Share => 14.0,
             Column::Parameters => 10.0,
             Column::Min | Column::Max | Column::Mean | Column::Std | Column::Norm => 9.0,
             Column::Nan | Column::Infinite => 5.0,
