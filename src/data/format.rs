@@ -8,6 +8,7 @@ use crate::data::content::image::orientation;
 use crate::data::content::{Array, Image, ImageInfo, Kind, Table};
 use crate::data::dtype::DType;
 use crate::data::node::{Node, Value};
+use crate::data::security::Report;
 use crate::data::sniff::{Head, Magic, Match};
 use std::collections::BTreeMap;
 use std::io::{Seek, Write};
@@ -40,6 +41,9 @@ pub struct Format {
     pub holds_weights: bool,
     /// What may be set when opening (a CSV's delimiter).
     pub options: &'static [OptionSpec],
+    /// What loading a file as this format's would run, asked of files that are recognised as others: one file can be
+    /// both. `None` where it is none of this format, or would run nothing.
+    pub disguised: Option<fn(&Task, &Source, &Head) -> Result<Option<Report>>>,
     /// Reads headers and makes the tree.
     pub open: fn(&Opening) -> Result<Node>,
     /// How it is written, if Gander writes it.
@@ -60,6 +64,7 @@ impl Format {
             reads: &[],
             holds_weights: false,
             options: &[],
+            disguised: None,
             open,
             targets: &[],
         }

@@ -11,6 +11,7 @@ use crate::data::content::{Content, Table};
 use crate::data::format::{Format, Formats, Opening, Options};
 use crate::data::guard;
 use crate::data::node::{Children, Node};
+use crate::data::security::Report;
 use crate::data::sniff::{self, Head, Verdict};
 use std::path::Path;
 use std::sync::Arc;
@@ -68,13 +69,51 @@ impl Formats {
                     others.push(format);
                     remarks.extend(Some(error.message()).filter(|remark| !remark.is_empty()));
                 }
-                Err(error) => return Err(error),
+                Err(error) if error.is_cancelled() => return Err(error),
+                Err(error) => {
+                    // It cannot be read as what it seems to be; as what it is too it can.
+                    let Some((other, _)) = self.disguised(task, source, &head, format)? else {
+                        return Err(error);
+                    };
+                    let verdict =
+                        Verdict { format: other, remark: Some(error.message()), broken_promise: false };
+                    return opened(task, source, &head, verdict, options);
+                }
                 Ok(mut document) => {
                     document.remarks.extend(remarks);
+                    if document.root.security.is_none()
+                        && let Some((other, report)) = self.disguised(task, source, &head, format)?
+                    {
+                        let names: Vec<&str> = report.suspects.iter().map(String::as_str).take(8).collect();
+                        let names = display::harmless(&names.join(", "), 400);
+                        document.remarks.push(format!("loaded as a {} it would run {names}", other.name));
+                        let root = Node { security: Some(Arc::new(report)), ..(*document.root).clone() };
+                        document.root = Arc::new(root);
+                    }
                     return Ok(document);
                 }
             }
         }
+    }
+
+    /// What the bytes of a file would run where they are loaded as another format's than `known`, and that format.
+    fn disguised(
+        self,
+        task: &Task,
+        source: &Source,
+        head: &Head,
+        known: &Format,
+    ) -> Result<Option<(&'static Format, Report)>> {
+        if head.is_folder {
+            return Ok(None);
+        }
+        for format in self.0.iter().filter(|format| format.id != known.id) {
+            let Some(disguised) = format.disguised else { continue };
+            if let Ok(Some(report)) = guarded(|| disguised(task, source, head)).unless_cancelled()? {
+                return Ok(Some((format, report)));
+            }
+        }
+        Ok(None)
     }
 
     /// Opens a nested file at once, as a node: used where the bytes are at hand (a decompressed file).

@@ -66,7 +66,7 @@ mod tree;
 mod view;
 
 pub use below::below;
-pub use detect::{Beginning, beginning};
+pub use detect::{Beginning, beginning, disguised};
 pub use file::{Knows, open};
 pub use inline::Side;
 pub use machine::{Id, Object, Pickle, Value};

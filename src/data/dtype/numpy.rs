@@ -106,6 +106,8 @@ impl<'a> Word<'a> {
 
 fn simple(text: &str, at: u64) -> Result<Described> {
     let unknown = || Error::malformed(format!("header: the type {text:?} is unknown")).at(at);
+    // NumPy takes the name for the letter.
+    let text = if matches!(text, "object" | "object_") { "O" } else { text };
     let word = Word::parse(text).ok_or_else(unknown)?;
     if let Some(dtype) = word.dtype() {
         return Ok(Described::simple(dtype, word.big));

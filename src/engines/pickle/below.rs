@@ -1,7 +1,7 @@
 //! What all pickles in a file would run, where they lie in it as files of their own: in an archive.
 
 use super::names::Report;
-use crate::bytes::error::{Result, UnlessCancelled};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::task::Task;
 use crate::data::node::Node;
 use std::collections::VecDeque;
@@ -31,6 +31,9 @@ pub fn below(task: &Task, node: &Arc<Node>) -> Result<Option<Report>> {
                 found.get_or_insert_default().merge(Report::clone(report));
             } else if depth + 1 < DEPTH && child.has_children() {
                 waiting.push_back((child, depth + 1));
+            } else if child.has_children() && !child.formats.is_empty() {
+                let why = format!("files in files were looked into {DEPTH} deep; more lie below");
+                found.get_or_insert_default().incomplete(Error::limit(why));
             }
         }
     }

@@ -3,7 +3,13 @@
 //! stack or in the memo, and arguments have to be what they say. Text fails at that within a few characters.
 
 use super::is_pickle;
+use super::machine::Pickle;
+use super::names::{Report, examined};
 use super::opcode::{End, Op, Opcodes, Span};
+use crate::bytes::error::Result;
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
+use bytes::Bytes;
 use std::collections::HashSet;
 
 /// Opcodes without a fault that are sign enough where the end is not seen, and where the last byte is the end mark.
@@ -13,6 +19,9 @@ const SOME: usize = 8;
 const LONE: usize = 12;
 /// The same where they end at something that is no opcode.
 const BROKEN: usize = 64;
+
+/// Bytes that are looked through for what is called, in a file that is something else.
+const DISGUISED: usize = 1 << 20;
 
 /// What the first bytes of a file tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,12 +37,14 @@ pub struct Beginning {
 /// What the first bytes of a file tell, its length and its last byte where they are known.
 pub fn beginning(first: &[u8], len: Option<u64>, last: Option<u8>) -> Beginning {
     let marked = matches!(first, [0x80, ..]);
-    let mut walk = Walk { first, depth: 0, marks: Vec::new(), memo: HashSet::new(), opcodes: 0, names: 0 };
+    let mut walk = Walk::new(first);
     let (how, at) = walk.run();
     let whole = len == Some(first.len() as u64);
     let seen = first.get(..at).unwrap_or_default();
     let joblib = |bytes: &[u8]| memchr::memmem::find(bytes, b"joblib.numpy_pickle").is_some();
     let sure = match how {
+        // What is imported and called is no text, whatever follows.
+        How::Stopped if walk.calls > 0 => true,
         // Short ones are letters and a full stop too, so nothing may follow but another one.
         How::Stopped if !marked => {
             walk.opcodes >= LONE && walk.balanced() || whole && at == first.len() && walk.balanced()
@@ -56,6 +67,32 @@ pub fn beginning(first: &[u8], len: Option<u64>, last: Option<u8>) -> Beginning 
     Beginning { sure: sure || marked && joblib(seen), likely, joblib: (sure || likely) && joblib(first) }
 }
 
+/// What loading a file as a pickle would run that is recognised as something else: a picture, an archive, a text whose
+/// first bytes are opcodes too. `None` where they are none, or make nothing but plain data.
+///
+/// # Errors
+/// `Cancelled`.
+pub fn disguised(task: &Task, source: &Source, first: &Bytes) -> Result<Option<Report>> {
+    let mut walk = Walk::new(first);
+    let (how, _) = walk.run();
+    let calls = walk.calls > 0;
+    // What is called may stand behind a long text.
+    let bytes = match how {
+        How::Cut if source.known_len() != Some(first.len() as u64) => {
+            source.read_up_to(task, 0, DISGUISED)?
+        }
+        How::Stopped | How::Unknown | How::Wrong | How::Cut if calls => first.clone(),
+        _ => return Ok(None),
+    };
+    let mut walk = Walk::new(&bytes);
+    walk.run();
+    if walk.calls == 0 {
+        return Ok(None);
+    }
+    let report = examined(task, &Pickle::read(task, &bytes, 0)?, 0, 0)?;
+    Ok(Some(report).filter(|report| !report.effects.is_empty()))
+}
+
 /// How a walk ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum How {
@@ -76,9 +113,14 @@ struct Walk<'a> {
     memo: HashSet<u64>,
     opcodes: usize,
     names: usize,
+    calls: usize,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    fn new(first: &'a [u8]) -> Self {
+        Walk { first, depth: 0, marks: Vec::new(), memo: HashSet::new(), opcodes: 0, names: 0, calls: 0 }
+    }
+
     /// Follows the opcodes. How that ended, and where.
     fn run(&mut self) -> (How, usize) {
         let mut opcodes = Opcodes { bytes: self.first, at: 0 };
@@ -102,6 +144,11 @@ impl Walk<'_> {
 
     fn balanced(&self) -> bool {
         self.depth == 1 && self.marks.is_empty()
+    }
+
+    /// Something is called: what was asked for by name, if anything was.
+    fn called(&mut self) {
+        self.calls += usize::from(self.names > 0);
     }
 
     fn text(&self, span: Span) -> &[u8] {
@@ -137,13 +184,16 @@ impl Walk<'_> {
                 Some(())
             }
             Op::Obj => {
+                self.called();
                 let mark = self.marks.pop().filter(|mark| *mark < self.depth)?;
                 self.depth = mark + 1;
                 Some(())
             }
             Op::Inst(module, name) => {
                 self.depth = self.marks.pop()? + 1;
-                self.named(module, name)
+                self.named(module, name)?;
+                self.called();
+                Some(())
             }
             Op::Appends | Op::AddItems | Op::SetItems => {
                 self.depth = self.marks.pop().filter(|mark| *mark > 0)?;
@@ -156,8 +206,14 @@ impl Walk<'_> {
                 self.names += 1;
                 takes(self, 2, 1)
             }
-            Op::Reduce | Op::NewObj => takes(self, 2, 1),
-            Op::NewObjEx => takes(self, 3, 1),
+            Op::Reduce | Op::NewObj => {
+                self.called();
+                takes(self, 2, 1)
+            }
+            Op::NewObjEx => {
+                self.called();
+                takes(self, 3, 1)
+            }
             Op::Dup => takes(self, 1, 2),
             Op::PersistentOnStack => takes(self, 1, 1),
             Op::Get(place) => self.memo.contains(&place).then(|| self.depth += 1),

@@ -23,6 +23,36 @@ impl Pickle {
         self.is(object.class, &JOBLIB, "NumpyArrayWrapper").then_some(object)
     }
 
+    /// Whether joblib's class of wrappers stands anywhere but as the class of an object that is made without arguments and
+    /// filled at once: made by another way, joblib takes it for a wrapper, and bytes behind it for elements, where nothing else does.
+    pub(super) fn has_hidden_wrappers(&self) -> bool {
+        let is = |id: &Id| self.is(*id, &JOBLIB, "NumpyArrayWrapper");
+        if !self
+            .globals()
+            .iter()
+            .any(|(module, name)| name == "NumpyArrayWrapper" && JOBLIB.contains(&module.as_str()))
+        {
+            return false;
+        }
+        let any = |ids: &[Id]| ids.iter().any(is);
+        let any_pair = |pairs: &[(Id, Id)]| pairs.iter().any(|(key, value)| is(key) || is(value));
+        self.ids().any(|id| match self.value(id) {
+            Value::List(ids) | Value::Tuple(ids) | Value::Set(ids) | Value::FrozenSet(ids) => any(ids),
+            Value::Dict(pairs) => any_pair(pairs),
+            Value::Persistent(id) => is(id),
+            Value::Object(object) => {
+                let beside = [object.named, object.state].into_iter().flatten().any(|id| is(&id));
+                let plainly =
+                    self.tuple(object.arguments).is_some_and(<[Id]>::is_empty) && object.named.is_none();
+                is(&object.class) && (!plainly || object.state.is_none())
+                    || beside
+                    || any(&object.items)
+                    || any_pair(&object.pairs)
+            }
+            _ => false,
+        })
+    }
+
     /// An entry of a dict by its name.
     pub(super) fn entry(&self, dict: Id, name: &str) -> Option<Id> {
         let Value::Dict(entries) = self.value(dict) else { return None };
@@ -40,7 +70,10 @@ impl Machine {
         }
         let Some(state) = self.pickle.wrapper(id).and_then(|object| object.state) else { return Ok(at) };
         let of = |name| self.pickle.entry(state, name);
-        let (Some(dtype), Some(shape)) = (of("dtype"), of("shape")) else { return Ok(at) };
+        let (Some(dtype), Some(shape)) = (of("dtype"), of("shape")) else {
+            self.wrong("has an array of joblib's whose fields are not where joblib puts them", at);
+            return Ok(at);
+        };
         let (Some(described), Some(shape)) = (self.pickle.described(dtype), self.pickle.shape(shape)) else {
             self.wrong("has an array of joblib's whose type or shape is not understood", at);
             return Ok(at);
@@ -48,8 +81,9 @@ impl Machine {
         if described.object {
             return self.nested(task, id, at);
         }
-        let aligned = of("numpy_array_alignment_bytes")
-            .is_some_and(|id| matches!(self.pickle.value(id), Value::Int(number) if *number > 0));
+        // Whatever is not `None` there, joblib takes a byte with the count of those to be passed.
+        let aligned =
+            of("numpy_array_alignment_bytes").is_some_and(|id| !matches!(self.pickle.value(id), Value::None));
         let start = match (aligned, self.pickle.bytes.get(at)) {
             (true, Some(&padding)) => at.saturating_add(1).saturating_add(usize::from(padding)),
             _ => at,

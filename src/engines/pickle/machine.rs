@@ -521,6 +521,9 @@ impl Machine {
             Op::Build => {
                 let state = self.pop(at);
                 let target = self.last(at);
+                if let Some(same) = self.pickle.given_back(target) {
+                    self.tampered(same);
+                }
                 match self.pickle.values.get_mut(target.0 as usize) {
                     Some(Value::Object(object)) => object.state = Some(state),
                     Some(Value::Global(_)) => self.tampered(target),

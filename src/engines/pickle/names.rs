@@ -37,7 +37,7 @@ impl Report {
             let (module, name) = pickle.global(*id).unwrap_or_default();
             report.changed(module, name);
         }
-        if pickle.facts.torn.is_some() {
+        if pickle.facts.torn.is_some() || pickle.has_hidden_wrappers() {
             report.torn();
         }
         report.called(pickle);

@@ -241,6 +241,17 @@ impl Pickle {
         let Some(names) = names else {
             // An array in a field is read with the field.
             let inner = state.get(2).is_none_or(|inner| matches!(self.value(*inner), Value::None));
+            // The state is what NumPy goes by where it says another size than the word.
+            let flexible =
+                numpy::Word::parse(&word).filter(|word| matches!(word.letter, 'S' | 'a' | 'V' | 'U'));
+            if let (Some(flexible), Some(Value::Int(size))) =
+                (flexible, state.get(5).map(|id| self.value(*id)))
+            {
+                let each = if flexible.letter == 'U' { 4 } else { 1 };
+                if *size >= 0 && flexible.size.map(|count| i64::from(count) * each) != Some(*size) {
+                    return None;
+                }
+            }
             let unit = if word.starts_with(['M', 'm']) { self.unit(state) } else { String::new() };
             return inner.then(|| literal(Python::Str(format!("{}{word}{unit}", order.unwrap_or("|")))));
         };

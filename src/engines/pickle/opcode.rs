@@ -150,15 +150,13 @@ impl Opcodes<'_> {
     fn with_argument(&mut self, opcode: u8) -> Result<Op, End> {
         Ok(match opcode {
             b'I' => self.line().map(|line| self.integer(line))?,
-            b'L' => Op::Digits(self.line()?),
+            b'L' => self.line().map(|line| self.long_digits(line))?,
             b'J' => Op::Int(self.number::<i32>()?.into()),
             b'K' => Op::Int(self.number::<u8>()?.into()),
             b'M' => Op::Int(self.number::<u16>()?.into()),
             b'F' => {
                 let line = self.line()?;
-                let number =
-                    std::str::from_utf8(line.of(self.bytes)).ok().and_then(|t| t.trim().parse().ok());
-                number.map_or(Op::Opaque, Op::Float)
+                float(line.of(self.bytes)).map_or(Op::Opaque, Op::Float)
             }
             b'G' => Op::Float(f64::from_bits(self.number::<u64>()?.swap_bytes())),
             0x8a => Op::Long(self.counted(1)?),
@@ -192,15 +190,27 @@ impl Opcodes<'_> {
         match line.of(self.bytes) {
             b"00" => Op::Bool(false),
             b"01" => Op::Bool(true),
-            text => {
-                let number = std::str::from_utf8(text).ok().and_then(|t| t.trim().parse().ok());
-                number.map_or(Op::Digits(line), Op::Int)
-            }
+            text => match int(text, true) {
+                Some(number) => Op::Int(number),
+                None if digits(text) => Op::Digits(line),
+                None => Op::Opaque,
+            },
+        }
+    }
+
+    /// `L`: digits, and mostly an `L` behind them.
+    fn long_digits(&self, line: Span) -> Op {
+        let text = line.of(self.bytes);
+        let number = text.strip_suffix(b"L").unwrap_or(text);
+        match int(number, true) {
+            Some(number) => Op::Int(number),
+            None if digits(number) => Op::Digits(line),
+            None => Op::Opaque,
         }
     }
 
     fn place(&self, line: Span) -> Option<u64> {
-        std::str::from_utf8(line.of(self.bytes)).ok()?.trim().parse().ok()
+        int(line.of(self.bytes), false).and_then(|place| u64::try_from(place).ok())
     }
 
     fn number<N: Number>(&mut self) -> Result<N, End> {
@@ -226,5 +236,100 @@ impl Opcodes<'_> {
         let start = self.at;
         self.at += len + 1;
         Ok(Span { start: start as u64, end: (start + len) as u64 })
+    }
+}
+
+/// Plain digits, of any number.
+fn digits(text: &[u8]) -> bool {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
+}
+
+/// A number as Python's `int` reads it: with space around it, a sign, single underscores between digits, where `based`
+/// with `0x`, `0o` or `0b` before it; up to a zero byte, where C's strings end.
+/// <https://docs.python.org/3/library/functions.html#int>
+fn int(text: &[u8], based: bool) -> Option<i64> {
+    let text = trimmed(text);
+    let (negative, text) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        rest => (false, rest),
+    };
+    let (radix, text) = match text {
+        [b'0', b'x' | b'X', rest @ ..] if based => (16, rest.strip_prefix(b"_").unwrap_or(rest)),
+        [b'0', b'o' | b'O', rest @ ..] if based => (8, rest.strip_prefix(b"_").unwrap_or(rest)),
+        [b'0', b'b' | b'B', rest @ ..] if based => (2, rest.strip_prefix(b"_").unwrap_or(rest)),
+        rest => (10, rest),
+    };
+    if !is_joined(text) {
+        return None;
+    }
+    let mut number = 0i64;
+    for digit in text.iter().filter(|byte| **byte != b'_') {
+        let digit = i64::from(char::from(*digit).to_digit(radix)?);
+        let scaled = number.checked_mul(radix.into())?;
+        number = if negative { scaled.checked_sub(digit)? } else { scaled.checked_add(digit)? };
+    }
+    Some(number)
+}
+
+/// A line without the space around it, and without what C's strings do not have: what follows a zero byte.
+fn trimmed(text: &[u8]) -> &[u8] {
+    let mut text = text.split(|byte| *byte == 0).next().unwrap_or_default();
+    let is_space = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, 0x0b | 0x1c..=0x1f);
+    while let [first, rest @ ..] = text
+        && is_space(first)
+    {
+        text = rest;
+    }
+    while let [rest @ .., last] = text
+        && is_space(last)
+    {
+        text = rest;
+    }
+    text
+}
+
+/// Whether underscores stand only between other characters, one at a time.
+fn is_joined(text: &[u8]) -> bool {
+    !text.is_empty() && text.split(|byte| *byte == b'_').all(|part| !part.is_empty())
+}
+
+/// A number as Python's `float` reads it, up to a zero byte.
+fn float(text: &[u8]) -> Option<f64> {
+    let text = trimmed(text);
+    let plain: Vec<u8> = text.iter().copied().filter(|byte| *byte != b'_').collect();
+    std::str::from_utf8(&plain).ok().filter(|_| is_joined(text))?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_as_python_reads_them() {
+        let values: [(&[u8], Option<i64>); 15] = [
+            (b"12", Some(12)),
+            (b" +12 ", Some(12)),
+            (b"-1_000", Some(-1000)),
+            (b"0x1F", Some(31)),
+            (b"0b_10", Some(2)),
+            (b"0o7", Some(7)),
+            (b"1\0junk", Some(1)),
+            (b"\x0b7\x0c", Some(7)),
+            (b"-9223372036854775808", Some(i64::MIN)),
+            (b"9223372036854775808", None),
+            (b"1__0", None),
+            (b"_1", None),
+            (b"1_", None),
+            (b"", None),
+            (b"0x", None),
+        ];
+        for (text, value) in values {
+            assert_eq!(int(text, true), value, "{text:?}");
+        }
+        assert_eq!(int(b"0x10", false), None);
+        assert_eq!(float(b"1_0.5"), Some(10.5));
+        assert_eq!(float(b" 2.5\0"), Some(2.5));
     }
 }

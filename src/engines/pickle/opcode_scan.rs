@@ -192,6 +192,10 @@ impl OpcodeScan {
             return self.finish(task, huge);
         }
         let tag = self.tag(task, huge, &op, at..next)?;
+        let rest = huge.bytes.get(next as usize..).unwrap_or_default();
+        if tag.is_some_and(|tag| self.kind(tag).1) && !is_made_plainly(rest) {
+            self.report.torn();
+        }
         self.watch(task, huge, &op, tag, at..next)?;
         let wrapper = match op {
             Op::Build => {
@@ -470,4 +474,28 @@ impl OpcodeScan {
     pub(super) fn fault(&self) -> Option<Error> {
         self.fault.clone()
     }
+}
+
+/// Whether the opcodes behind the class of joblib's wrappers make one as joblib does: it is put into the memo, an object
+/// is made of it without arguments and filled with a dict.
+fn is_made_plainly(rest: &[u8]) -> bool {
+    let Some(rest) = memoised(rest).strip_prefix(b")") else { return false };
+    let Some(rest) = framed(rest).strip_prefix(&[0x81]) else { return false };
+    memoised(rest).first() == Some(&b'}')
+}
+
+/// What follows the mark of a frame, where one is there.
+fn framed(rest: &[u8]) -> &[u8] {
+    rest.strip_prefix(&[0x95]).and_then(|rest| rest.get(8..)).unwrap_or(rest)
+}
+
+/// What follows the opcode that puts a value into the memo, where one is there.
+fn memoised(rest: &[u8]) -> &[u8] {
+    framed(match framed(rest) {
+        [0x94, rest @ ..] | [b'q', _, rest @ ..] | [b'r', _, _, _, _, rest @ ..] => rest,
+        [b'p', rest @ ..] => {
+            memchr::memchr(b'\n', rest).and_then(|end| rest.get(end + 1..)).unwrap_or_default()
+        }
+        rest => rest,
+    })
 }

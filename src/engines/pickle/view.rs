@@ -8,6 +8,8 @@ use std::borrow::Cow;
 
 /// Characters of a value beside its node.
 pub(super) const SHOWN: usize = 200;
+/// Calls in calls that give their argument back.
+const GIVEN_BACK: usize = 64;
 /// Arguments of a call that are written beside it as well.
 const ARGUMENTS: usize = 16;
 
@@ -274,5 +276,26 @@ impl Pickle {
         let known = known || name.starts_with("__pyx_unpickle_");
         let first = *self.tuple(object.arguments).filter(|_| known)?.first()?;
         self.global(first).map(|_| first)
+    }
+
+    /// What a function that gives its argument back was given, where that is something of a module: what is done to the
+    /// object that the call seems to make is done to that.
+    pub(super) fn given_back(&self, id: Id) -> Option<Id> {
+        let mut id = id;
+        for _ in 0..GIVEN_BACK {
+            match self.value(id) {
+                Value::Global(_) => return Some(id),
+                Value::Object(object) => {
+                    let place = match self.global(object.class)? {
+                        ("torch.jit._pickle", "restore_type_tag") => 0,
+                        (module, "scalar") if module.starts_with("numpy") => 1,
+                        _ => return None,
+                    };
+                    id = *self.tuple(object.arguments)?.get(place)?;
+                }
+                _ => return None,
+            }
+        }
+        None
     }
 }

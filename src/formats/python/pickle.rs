@@ -19,6 +19,7 @@ pub static FORMAT: Format = Format {
     mime: &["application/x-pickle"],
     sniff: Some(sniff),
     reads: &[Kind::Group, Kind::Array, Kind::Table],
+    disguised: Some(|task, source, head| pickle::disguised(task, source, &head.first)),
     ..Format::new("pickle", "Python pickle", open)
 };
 

@@ -293,3 +293,40 @@ fn what_would_happen_is_told() {
     assert!(report.calls.iter().any(|call| call == "posix.system('echo quack')"), "{:?}", report.calls);
     assert!(report.sentence().contains("dangerous (_pickle.loads loads another file"));
 }
+
+/// `posix.system('true')` in protocol 0, as `pickle.loads` would run it.
+const SYSTEM: &[u8] = b"cposix\nsystem\n(S'true'\ntR.";
+
+/// The format that bytes are opened as, and the verdict on them.
+fn verdict(name: &str, bytes: Vec<u8>) -> (&'static str, Option<Verdict>) {
+    let source = crate::Source::memory(name, bytes);
+    let document = crate::formats::ALL.open_source(&Task::new(), &source, &Options::default()).unwrap();
+    (document.format.id, document.root.security.as_ref().map(|report| report.verdict))
+}
+
+#[test]
+fn what_is_a_pickle_too_is_seen() {
+    let dangerous = Some(Verdict::Dangerous);
+    // `G` and the next eight bytes are a float to pickle.
+    let gif = [b"GIF89a\x01\x00\x01".as_slice(), b"0", SYSTEM].concat();
+    assert_eq!(verdict("a.pkl", gif.clone()).1, dangerous);
+    assert_eq!(verdict("a.gif", gif).1, dangerous);
+    // In front of an archive.
+    let zip = std::fs::read(format!("{FIXTURES}../zip/deflated.zip")).unwrap();
+    assert_eq!(verdict("a.pt", [SYSTEM, &zip].concat()).1, dangerous);
+    assert_eq!(verdict("a.zip", [SYSTEM, &zip].concat()).1, dangerous);
+    // With other bytes behind it, under any name.
+    for name in ["a.pt", "a.bin", "a.sav", "a", "a.html", "a.csv"] {
+        assert_eq!(verdict(name, [SYSTEM, b"\x00\x01\x02 and more of it\n"].concat()).1, dangerous, "{name}");
+    }
+    // What text and pictures are is not touched.
+    assert_eq!(verdict("a.txt", b"cos and sin\nsystem\n(or so)\ntR.\n".to_vec()).1, None);
+}
+
+#[test]
+fn numbers_that_only_python_reads_hide_nothing() {
+    for start in ["I0x10\n0", "I1_000\n0", "L 5L\n0", "L+5L\n0", "F1_0.5\n0", "I1\np1_0\n0", "I1\0\n0"] {
+        let bytes = [start.as_bytes(), SYSTEM].concat();
+        assert_eq!(verdict("a.pkl", bytes).1, Some(Verdict::Dangerous), "{start:?}");
+    }
+}
