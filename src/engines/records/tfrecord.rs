@@ -48,6 +48,26 @@ pub fn record(task: &Task, source: &Source, frame: &Frame) -> Result<Bytes> {
     }
 }
 
+/// The record that begins at a place in a part of a file, if all of it lies there, and where the next one begins.
+fn whole(part: &[u8], at: usize) -> Option<(&[u8], usize)> {
+    let head = part.get(at..at.checked_add(HEAD)?)?;
+    let start = at + HEAD;
+    let end = start.checked_add(usize::try_from(length(head)?).ok()?)?;
+    let (bytes, next) = (part.get(start..end)?, end.checked_add(TAIL)?);
+    (masked(bytes).to_le_bytes() == *part.get(end..next)?).then_some((bytes, next))
+}
+
+/// Gives the records of a part of a file that lie in it as a whole, from the first one on that begins there: somewhere in a
+/// file, without an index. At most `most` of them.
+pub fn within<'a>(part: &'a [u8], most: usize, mut each: impl FnMut(&'a [u8])) {
+    let mut next = (0..part.len()).find_map(|at| whole(part, at));
+    for _ in 0..most {
+        let Some((bytes, at)) = next else { return };
+        each(bytes);
+        next = whole(part, at);
+    }
+}
+
 impl Framing for TfRecords {
     fn frame(&self, window: &mut Window, at: u64) -> Result<Option<Frame>> {
         let wrong = |what: &str| Error::malformed(format!("TFRecord: {what}")).at(at);
@@ -97,6 +117,11 @@ impl Framing for TfRecords {
 }
 
 impl RecordFraming for TfRecords {
+    /// Two checksums are right: 64 bits, which do not happen to be.
+    fn first_in(&self, part: &[u8]) -> Option<usize> {
+        (0..part.len()).find(|at| whole(part, *at).is_some())
+    }
+
     fn payload<'w>(
         &self,
         window: &'w mut Window<'_>,

@@ -9,12 +9,18 @@ use crate::data::format::Formats;
 use crate::data::node::Node;
 use crate::engines::records::{Frame, Framing, Index, NumberedFrame, Window};
 use parking_lot::Mutex;
+use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Frames that are looked for while nobody else is let in.
 const SLICE: usize = 1 << 14;
+/// Bytes of a file that one core goes through at a time, and the most cores.
+const PIECE: u64 = 16 << 20;
+const PIECES: usize = 8;
+/// Where frames are larger than that on average, few heads are looked at, and one core does.
+const LARGE: u64 = 64 << 10;
 /// Records that are read between two looks at the task.
 const CHECK: usize = 1_024;
 
@@ -30,6 +36,12 @@ pub trait RecordFraming: Framing + 'static {
         frame: &Range<u64>,
         scratch: &'w mut Vec<u8>,
     ) -> Result<&'w [u8]>;
+
+    /// The first place in a part of the file where a frame begins for sure; `None` where nothing tells. Where this is
+    /// known, frames are looked for on several cores at once.
+    fn first_in(&self, _part: &[u8]) -> Option<usize> {
+        None
+    }
 
     /// Bytes of its payload, of frames that lie in pieces.
     ///
@@ -114,6 +126,67 @@ impl<F: RecordFraming> Framed<F> {
         Ok(())
     }
 
+    /// Finds the frames of the next stretch of the file on several cores: each begins somewhere and goes on to where the
+    /// next one began. What they find counts only as far as it fits together. Whether that was anything.
+    fn stretch(&self, task: &Task) -> Result<bool> {
+        let (Some(len), true) = (self.source.known_len(), self.source.is_random_access()) else {
+            return Ok(false);
+        };
+        let start = self.seen.load(Ordering::Acquire);
+        let pieces = rayon::current_num_threads().clamp(1, PIECES) as u64;
+        let end = start.saturating_add(pieces * PIECE);
+        if pieces < 2 || end > len || self.average() > LARGE {
+            return Ok(false);
+        }
+        let piece = |n: u64| {
+            let from = start + n * PIECE;
+            self.walk(task, if n == 0 { Some(from) } else { self.begin(task, from)? }, from + PIECE)
+        };
+        let found: Vec<(u64, Vec<Frame>)> = (0..pieces).into_par_iter().map(piece).collect::<Result<_>>()?;
+        let mut index = self.index.lock();
+        if index.seen() != start || index.ended() {
+            return Ok(true);
+        }
+        let before = index.seen();
+        for (from, frames) in found {
+            if from != index.seen() {
+                break;
+            }
+            if let Err(error) = index.append(frames) {
+                self.problems.add(error);
+            }
+        }
+        self.records.store(index.records(), Ordering::Release);
+        self.seen.store(index.seen(), Ordering::Release);
+        self.ended.store(index.ended(), Ordering::Release);
+        Ok(index.seen() > before)
+    }
+
+    /// Where a frame begins, soon after a place in the file.
+    fn begin(&self, task: &Task, from: u64) -> Result<Option<u64>> {
+        let part = self.source.read_up_to(task, from, LARGE as usize * 4)?;
+        Ok(self.framing.first_in(&part).map(|place| from + place as u64))
+    }
+
+    /// The frames that begin from `at` on and before `until`, up to one that is broken.
+    fn walk(&self, task: &Task, at: Option<u64>, until: u64) -> Result<(u64, Vec<Frame>)> {
+        let Some(from) = at else { return Ok((u64::MAX, Vec::new())) };
+        let (mut window, mut frames, mut at) = (Window::new(task, &self.source), Vec::new(), from);
+        while at < until {
+            if frames.len().is_multiple_of(SLICE) {
+                task.check()?;
+            }
+            match self.framing.frame(&mut window, at).unless_cancelled()? {
+                Ok(Some(frame)) if frame.end > at => {
+                    at = frame.end;
+                    frames.push(frame);
+                }
+                _ => break,
+            }
+        }
+        Ok((from, frames))
+    }
+
     /// Whether all frames are known.
     pub fn ended(&self) -> bool {
         self.ended.load(Ordering::Acquire)
@@ -157,7 +230,11 @@ impl<F: RecordFraming> Container for Framed<F> {
             task.set_total(len);
         }
         while !self.ended() {
-            self.extend(task, u64::MAX, SLICE)?;
+            if !self.stretch(task)? {
+                self.extend(task, u64::MAX, SLICE)?;
+            } else if let Some(len) = self.source.known_len() {
+                task.reached(self.seen.load(Ordering::Acquire).min(len));
+            }
         }
         Ok(self.records.load(Ordering::Acquire))
     }
