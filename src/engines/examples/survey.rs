@@ -123,6 +123,6 @@ impl Survey {
 
     /// What the records are: what all but few of them are, `None` where they are something else.
     pub fn message(&self) -> Option<Message> {
-        self.message.filter(|_| self.strangers.saturating_mul(10) <= self.records)
+        self.message.filter(|_| crate::engines::records::container::is_few(self.strangers, self.records))
     }
 }

@@ -125,6 +125,12 @@ pub trait Container: Send + Sync + 'static {
     }
 }
 
+/// Whether so few records of a sample are something else than the others that these are what the file has, and those are
+/// broken.
+pub fn is_few(strangers: u64, records: u64) -> bool {
+    strangers.saturating_mul(10) <= records.saturating_add(9) && strangers.saturating_mul(2) < records
+}
+
 /// A key as text: as it is where all of it can be printed, else in hexadecimal.
 pub fn key_text(key: &[u8]) -> String {
     match std::str::from_utf8(key) {

@@ -39,21 +39,6 @@ fn head(bytes: &[u8]) -> Option<(Which, u64)> {
     Some((which, u64::from(word & ((1 << 29) - 1))))
 }
 
-/// Whether a file that begins like this is RecordIO, as far as it is seen: what follows its first record is one, too, or
-/// the end of a file of `len` bytes.
-pub fn begins(first: &[u8], len: Option<u64>) -> bool {
-    let Some((Which::Whole | Which::First, size)) = head(first) else { return false };
-    let end = HEAD + size.next_multiple_of(4);
-    let next = usize::try_from(end).ok().and_then(|end| first.get(end..));
-    match next {
-        Some(rest) if !rest.is_empty() => {
-            let seen = rest.len().min(MAGIC.len());
-            rest.get(..seen) == MAGIC.get(..seen)
-        }
-        _ => len.is_none_or(|len| HEAD + size <= len),
-    }
-}
-
 /// A part of a record: which, and where its bytes lie.
 struct Part {
     which: Which,
@@ -250,7 +235,6 @@ mod tests {
         #[test]
         fn records_with_the_magic_number_come_back(all in records()) {
             let bytes = written(&all);
-            prop_assert!(all.is_empty() || begins(&bytes, Some(bytes.len() as u64)));
             prop_assert_eq!(read(bytes), (all, None));
         }
 

@@ -13,7 +13,7 @@ mod sidecar;
 #[cfg(test)]
 mod tests;
 
-use crate::bytes::error::{Result, UnlessCancelled};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::task::Task;
 use crate::data::content::{Content, Kind, Rows, Table};
 use crate::data::format::{Format, Opening};
@@ -45,8 +45,9 @@ const EAGER: u64 = 256;
 const LOOKED: u64 = 256 << 10;
 const FEWEST: usize = 4;
 
+/// The number that stands before each record, or the name.
 fn sniff(head: &Head) -> Match {
-    match recordio::begins(&head.first, head.len) {
+    match head.starts_with(&recordio::MAGIC) {
         _ if head.is_folder => Match::No,
         true => Match::Yes,
         false => Match::Maybe,
@@ -131,7 +132,9 @@ fn open(opening: &Opening) -> Result<Node> {
     records.extend(task, EAGER, EAGER as usize)?;
     let none = records.rows().known() == 0;
     if let (true, Some(problem)) = (none, records.problems().first()) {
-        return Err(problem);
+        // Nothing but its name said so.
+        let is_text = !opening.head.starts_with(&recordio::MAGIC) && opening.head.is_text();
+        return Err(if is_text { Error::other_format("") } else { problem });
     }
     let first = looked_at(task, &records)?;
     let complete = matches!(records.rows(), Rows::Exact(count) if count == first.len() as u64);

@@ -17,7 +17,7 @@ mod set;
 #[cfg(test)]
 mod tests;
 
-use crate::bytes::error::{Result, UnlessCancelled};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::task::Task;
 use crate::data::content::{Content, Kind, Table};
 use crate::data::format::{Format, Opening, OptionSpec};
@@ -30,7 +30,7 @@ use crate::engines::protobuf::tree;
 use crate::engines::records::container::{
     self, Container, Framed, PlainColumns, Record, RecordFraming, RecordTable,
 };
-use crate::engines::records::tfrecord::{HEAD, TfRecords, length};
+use crate::engines::records::tfrecord::{TfRecords, length};
 use crate::engines::records::{Frame, Framing, Window};
 use crate::engines::tfevents;
 use crate::formats::ALL;
@@ -70,8 +70,8 @@ const EAGER: u64 = 256;
 fn sniff(head: &Head) -> Match {
     match length(&head.first) {
         _ if head.is_folder => Match::No,
-        Some(len) if head.len.is_none_or(|file| len.saturating_add(HEAD as u64) <= file) => Match::Yes,
-        _ => Match::Maybe,
+        Some(_) => Match::Yes,
+        None => Match::Maybe,
     }
 }
 
@@ -168,7 +168,9 @@ fn open(opening: &Opening) -> Result<Node> {
     records.extend(task, EAGER, EAGER as usize)?;
     let none = records.rows().known() == 0;
     if let (true, Some(problem)) = (none, records.problems().first()) {
-        return Err(problem);
+        // Nothing but its name said so.
+        let is_text = length(&opening.head.first).is_none() && opening.head.is_text();
+        return Err(if is_text { Error::other_format("") } else { problem });
     }
     let node = Node::new(source.name(), "file");
     let node = match opening.options.get(SCHEMA.name) {

@@ -107,15 +107,19 @@ impl<F: RecordFraming> Framed<F> {
         {
             task.check()?;
             let slice = left.min(SLICE);
-            left -= slice;
             let mut index = self.index.lock();
             let found = index.extend(task, &self.source, &self.framing, slice, records);
             self.records.store(index.records(), Ordering::Release);
             self.seen.store(index.seen(), Ordering::Release);
             self.ended.store(index.ended(), Ordering::Release);
             drop(index);
-            if let Err(error) = found.unless_cancelled()? {
-                self.problems.add(error);
+            // A broken frame ends a slice early.
+            match found.unless_cancelled()? {
+                Ok(()) => left -= slice,
+                Err(error) => {
+                    self.problems.add(error);
+                    left -= 1;
+                }
             }
         }
         if let Some(len) = len

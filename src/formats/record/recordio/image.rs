@@ -18,7 +18,7 @@ use crate::data::dtype::DType;
 use crate::data::format::{Formats, Options};
 use crate::data::node::Node;
 use crate::engines::protobuf::Part;
-use crate::engines::records::container::{Builder, Columns, Problems, Record};
+use crate::engines::records::container::{Builder, Columns, Problems, Record, is_few};
 use crate::engines::records::recordio::HEAD;
 use arrow::array::{
     ArrayRef, BinaryBuilder, Float32Builder, ListBuilder, StringBuilder, UInt32Builder, UInt64Builder,
@@ -95,15 +95,19 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// Of records that have headers; `None` where one of them has none.
+    /// Of records that have headers, all but few of them; `None` where they have none.
     pub(super) fn of(records: &[Bytes]) -> Option<Shape> {
         let mut shape = Shape { many: false, objects: true };
+        let mut strangers = 0;
         for record in records {
-            let header = Header::parse(record).ok().filter(Header::is_plausible)?;
+            let Some(header) = Header::parse(record).ok().filter(Header::is_plausible) else {
+                strangers += 1;
+                continue;
+            };
             shape.many |= header.flag > 0;
             shape.objects &= header.objects().is_some();
         }
-        (!records.is_empty()).then_some(shape)
+        is_few(strangers, records.len() as u64).then_some(shape)
     }
 }
 

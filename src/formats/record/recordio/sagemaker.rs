@@ -12,7 +12,7 @@ use crate::data::dtype::DType;
 use crate::data::format::{Formats, Options};
 use crate::data::node::Node;
 use crate::engines::protobuf::{Field as WireField, Part, Value};
-use crate::engines::records::container::{Builder, Columns, Problems, Record};
+use crate::engines::records::container::{Builder, Columns, Problems, Record, is_few};
 use arrow::array::{
     Array, ArrayBuilder, ArrayRef, BinaryBuilder, Float32Builder, Float64Builder, Int32Builder, ListArray,
     StringBuilder, StructArray, UInt64Builder,
@@ -239,11 +239,16 @@ pub(super) struct MessageColumns {
 }
 
 impl MessageColumns {
-    /// The columns of records such as these; `None` where one of them is no such message.
+    /// The columns of records such as these; `None` where more than few of them are no such messages.
     pub(super) fn of(records: &[Bytes], complete: bool, problems: Arc<Problems>) -> Option<Self> {
         let mut columns: Vec<Column> = Vec::new();
-        let mut tensors = 0_usize;
+        let (mut tensors, mut strangers) = (0_usize, 0);
         for record in records {
+            // Of what is something else nothing becomes a column.
+            if !matches!(entries(Part::decoded(record), |_| Ok(())), Ok(true)) {
+                strangers += 1;
+                continue;
+            }
             let known = entries(Part::decoded(record), |entry| {
                 let (number, name, tensor) = match entry {
                     Entry::Text(number, _) => (number, &[][..], None),
@@ -267,11 +272,9 @@ impl MessageColumns {
                 }
                 Ok(())
             });
-            if !matches!(known, Ok(true)) {
-                return None;
-            }
+            strangers += u64::from(!matches!(known, Ok(true)));
         }
-        if tensors == 0 {
+        if tensors == 0 || !is_few(strangers, records.len() as u64) {
             return None;
         }
         if !complete {

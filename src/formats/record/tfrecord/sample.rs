@@ -38,7 +38,10 @@ pub(super) fn survey(task: &Task, records: &Arc<Framed<Frames>>, all: bool) -> R
             let Some(last) = step.last() else { break };
             at = last.number + 1;
             records.read(task, &step, &mut |_, payload| {
-                payload.iter().for_each(|bytes| survey.add(bytes));
+                match payload {
+                    Ok(bytes) => survey.add(bytes),
+                    Err(error) => records.problems().add(error),
+                }
                 Ok(())
             })?;
         }
@@ -62,7 +65,10 @@ pub(super) fn look(task: &Task, records: &Framed<Frames>, survey: &mut Survey) -
         (bytes, taken) = (bytes + record.len, taken + 1);
     }
     records.read(task, first.get(..taken).unwrap_or_default(), &mut |_, payload| {
-        payload.iter().for_each(|bytes| survey.add(bytes));
+        match payload {
+            Ok(bytes) => survey.add(bytes),
+            Err(error) => records.problems().add(error),
+        }
         Ok(())
     })?;
     if matches!(records.rows(), Rows::Exact(count) if count == taken as u64) {
