@@ -236,7 +236,10 @@ fn entries(map: Part, is_value: fn(Part) -> bool) -> Option<usize> {
         for field in entry.fields() {
             match field.ok()? {
                 Field { number: 1, value: Value::Bytes(name), .. } => {
-                    std::str::from_utf8(name.bytes()).ok()?;
+                    let name = std::str::from_utf8(name.bytes()).ok()?;
+                    if name.contains(char::is_control) {
+                        return None;
+                    }
                 }
                 Field { number: 2, value: Value::Bytes(value), .. } if is_value(value) => {}
                 _ => return None,

@@ -39,6 +39,12 @@ fn head(bytes: &[u8]) -> Option<(Which, u64)> {
     Some((which, u64::from(word & ((1 << 29) - 1))))
 }
 
+/// Whether a file that begins like this is RecordIO: the number, and the first part of a record or all of one. The number
+/// alone is no sign, since records may have it in them.
+pub fn begins(first: &[u8]) -> bool {
+    matches!(head(first), Some((Which::Whole | Which::First, _)))
+}
+
 /// A part of a record: which, and where its bytes lie.
 struct Part {
     which: Which,
@@ -235,6 +241,7 @@ mod tests {
         #[test]
         fn records_with_the_magic_number_come_back(all in records()) {
             let bytes = written(&all);
+            prop_assert!(all.is_empty() || begins(&bytes));
             prop_assert_eq!(read(bytes), (all, None));
         }
 

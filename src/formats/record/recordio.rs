@@ -47,7 +47,7 @@ const FEWEST: usize = 4;
 
 /// The number that stands before each record, or the name.
 fn sniff(head: &Head) -> Match {
-    match head.starts_with(&recordio::MAGIC) {
+    match recordio::begins(&head.first) {
         _ if head.is_folder => Match::No,
         true => Match::Yes,
         false => Match::Maybe,

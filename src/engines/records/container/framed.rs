@@ -21,6 +21,8 @@ const PIECE: u64 = 16 << 20;
 const PIECES: usize = 8;
 /// Where frames are larger than that on average, few heads are looked at, and one core does.
 const LARGE: u64 = 64 << 10;
+/// Frames that are looked for by one core before the others are asked.
+const FAR: u64 = 1 << 17;
 /// Records that are read between two looks at the task.
 const CHECK: usize = 1_024;
 
@@ -244,6 +246,8 @@ impl<F: RecordFraming> Container for Framed<F> {
     }
 
     fn records(&self, task: &Task, range: Range<u64>) -> Result<Vec<Record>> {
+        let is_far = || self.records.load(Ordering::Acquire).saturating_add(FAR) < range.end;
+        while is_far() && !self.ended() && self.stretch(task)? {}
         self.extend(task, range.end, usize::MAX)?;
         let frames = self.index.lock().frames_of(task, &self.source, &self.framing, range)?;
         let mut window = Window::new(task, &self.source);

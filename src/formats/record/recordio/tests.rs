@@ -77,19 +77,20 @@ fn raw_records_are_bytes() {
 #[test]
 fn messages_of_sagemaker_are_typed() {
     let dense = opened("dense.rec");
-    assert_eq!(columns(&dense), ["features: list<float>", "label: float"]);
+    assert_eq!(columns(&dense), ["features: list<item: float>", "label: float"]);
     assert_eq!(
         texts(&dense, "features"),
         ["[\"1.5\",\"0.0\",\"0.0\"]", "[\"0.0\",\"0.0\",\"-2.5\"]", "[\"0.0\",\"0.0\",\"0.0\"]"]
     );
     assert_eq!(texts(&dense, "label"), ["0.0", "1.0", "2.0"]);
-    assert_eq!(columns(&opened("dense_float64.rec")), ["features: list<double>"]);
+    assert_eq!(columns(&opened("dense_float64.rec")), ["features: list<item: double>"]);
     let sparse = opened("sparse.rec");
     assert_eq!(texts(&sparse, "features")[1], "{\"keys\":[\"2\"],\"values\":[\"-2\"],\"shape\":[\"3\"]}");
     assert_eq!(texts(&sparse, "features")[2], "{\"keys\":[],\"values\":[],\"shape\":[\"3\"]}");
     assert_eq!(texts(&sparse, "label"), ["7", "8", "9"]);
     let named = opened("named.rec");
-    let wanted = ["features.image: binary", "features.size: list<int32>", "uid: string", "metadata: string"];
+    let wanted =
+        ["features.image: binary", "features.size: list<item: int32>", "uid: string", "metadata: string"];
     assert_eq!(columns(&named), wanted);
     assert_eq!(
         (texts(&named, "uid"), texts(&named, "features.size")),

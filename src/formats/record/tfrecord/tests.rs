@@ -48,7 +48,7 @@ fn examples_are_a_table_of_their_features_however_they_are_compressed() {
         );
         assert_eq!(
             (of("bbox"), of("words"), of("mask")),
-            ("list<float>".into(), "list<string>".into(), "binary".into())
+            ("list<item: float>".into(), "list<item: string>".into(), "binary".into())
         );
         assert_eq!((of("unset"), of("optional"), types.len()), ("null".into(), "float".into(), 11));
         assert_eq!(column(&document, "label").len(), 12);
@@ -89,9 +89,9 @@ fn sequences_are_lists_of_lists() {
     let document = opened("sequences.tfrecord");
     let wanted = [
         ("id", "string"),
-        ("labels", "list<int64>"),
-        ("audio", "list<list<float>>"),
-        ("rgb", "list<list<binary>>"),
+        ("labels", "list<item: int64>"),
+        ("audio", "list<item: list<item: float>>"),
+        ("rgb", "list<item: list<item: binary>>"),
     ];
     assert_eq!(types(&document), wanted.map(|(name, kind)| (name.to_owned(), kind.to_owned())));
     assert_eq!(texts(&document, "audio")[0], "");
@@ -108,7 +108,7 @@ fn messages_of_a_type_that_is_named_are_typed() {
         let of = |name: &str| types.iter().find(|(known, _)| known == name).unwrap().1.clone();
         assert_eq!((of("name"), of("id"), of("mood")), ("string".into(), "int64".into(), "string".into()));
         assert_eq!(of("address"), "struct<street: string, number: uint32>");
-        assert_eq!((of("phone"), of("scores")), ("uint64".into(), "list<int32>".into()));
+        assert_eq!((of("phone"), of("scores")), ("uint64".into(), "list<item: int32>".into()));
         assert_eq!(texts(&document, "name"), ["Ada", ""]);
         assert_eq!(texts(&document, "id"), ["4611686018427387904", "0"]);
         // What says whether it is set is null where it is not; a number that has no name is a number.
@@ -210,4 +210,40 @@ fn shards_are_one_table_for_each_split() {
     assert!(document.root.find(&task, "/label.labels.txt").unwrap().is_some());
     let shown = document.root.attributes.iter().find(|(name, _)| name == "features").unwrap().1.to_string();
     assert!(shown.contains("ClassLabel") && shown.contains("duck"), "{shown}");
+}
+
+/// A label that is two numbers, far from all records that a sample looks at.
+#[test]
+fn what_the_sample_did_not_tell_is_in_the_rest_or_in_the_columns_of_all() {
+    use crate::engines::records::tfrecord::masked;
+    let one = |n: u8| [b"\x0a\x10\x0a\x0e\x0a\x05label\x12\x05\x1a\x03\x0a\x01", &[n][..]].concat();
+    let two = b"\x0a\x11\x0a\x0f\x0a\x05label\x12\x06\x1a\x04\x0a\x02\x07\x08".to_vec();
+    let mut file = Vec::new();
+    for n in 0..60_000_u32 {
+        let record = if n == 20_000 { two.clone() } else { one((n % 100) as u8) };
+        let len = (record.len() as u64).to_le_bytes();
+        file.extend(len);
+        file.extend(masked(&len).to_le_bytes());
+        file.extend(&record);
+        file.extend(masked(&record).to_le_bytes());
+    }
+    let source = crate::Source::memory("labels.tfrecord", file);
+    let task = Task::new();
+    let open = |all: &str| {
+        let mut options = Options::default();
+        options.set("columns", all);
+        crate::formats::open_source(&task, &source, &options).unwrap()
+    };
+    let sampled = open("sample");
+    assert_eq!(
+        types(&sampled),
+        [("label", "int64"), ("…", "string")].map(|(a, b)| (a.to_owned(), b.to_owned()))
+    );
+    let label = column(&sampled, "label");
+    assert_eq!((label.len(), label[19_999].as_deref(), &label[20_000]), (60_000, Some("99"), &None));
+    assert_eq!(texts(&sampled, "…")[20_000], "{\"label\":{\"int64List\":{\"value\":[\"7\",\"8\"]}}}");
+    assert!(sampled.root.remarks_now().iter().any(|remark| remark.contains("columns=all")));
+    let all = open("all");
+    assert_eq!(types(&all), [("label".to_owned(), "list<item: int64>".to_owned())]);
+    assert_eq!(texts(&all, "label")[19_999..20_001], ["[\"99\"]", "[\"7\",\"8\"]"]);
 }
