@@ -66,6 +66,9 @@ fn table(file: &File, node: &Node) -> Option<String> {
             )
         }
         "tfrecord" => format!("import tensorflow as tf\nrecords = tf.data.TFRecordDataset({from})"),
+        "tfrecord_set" => format!(
+            "import tensorflow as tf\nfiles = tf.data.Dataset.list_files({from} + \"/*-of-*\")\nrecords = tf.data.TFRecordDataset(files)"
+        ),
         "recordio" => format!("import mxnet as mx\nrecords = mx.recordio.MXRecordIO({from}, \"r\")"),
         "pcd" => format!("import open3d as o3d\ncloud = o3d.io.read_point_cloud({from})"),
         _ => return None,
