@@ -4,10 +4,11 @@
 //! |---|---|
 //! | [`delimited`] | where lines and records of text end; rows of text by range |
 //! | [`json`](mod@json) | JSON of any size: strings and brackets by SIMD, a sparse index, children, records |
+//! | [`examples`](mod@examples) | TensorFlow's examples: features of records as typed columns |
 //! | [`ggml`](mod@ggml) | types, tensors and vocabularies of GGUF and what was before it |
 //! | [`pickle`](mod@pickle) | Python pickles: what is in them and what they would run, without Python |
 //! | [`protobuf`](mod@protobuf) | Protocol Buffers' wire format: fields with their places, unknown messages too |
-//! | [`records`](mod@records) | records in frames: an index of them of bounded size; TFRecord |
+//! | [`records`](mod@records) | records in frames: an index of them of bounded size; containers of records; TFRecord, RecordIO |
 //! | [`trees`](mod@trees) | decision trees that follow each other in a file, as one table |
 //! | [`ubjson`](mod@ubjson) | UBJSON: values with their places, stepped over without reading them |
 //! | [`tfevents`](mod@tfevents) | event files of training runs: values by tag, tables of one and of several runs |
@@ -21,6 +22,7 @@
 
 pub mod archive;
 pub mod delimited;
+pub mod examples;
 pub mod ggml;
 pub mod joined;
 pub mod json;

@@ -71,7 +71,9 @@ pub mod python {
 
 /// Formats of records.
 pub mod record {
+    pub mod recordio;
     pub mod tensorboard;
+    pub mod tfrecord;
 }
 
 /// Formats of pictures and sound.
@@ -100,6 +102,7 @@ pub static FORMATS: &[&Format] = &[
     &model::pytorch::SHARDED,
     &table::delta::FORMAT,
     &table::iceberg::FORMAT,
+    &record::tfrecord::SET,
     &table::dataset::FORMAT,
     &array::zarr::FORMAT,
     &array::n5::FORMAT,
@@ -134,6 +137,8 @@ pub static FORMATS: &[&Format] = &[
     &model::xgboost::FORMAT,
     &model::lightgbm::FORMAT,
     &record::tensorboard::FORMAT,
+    &record::tfrecord::FORMAT,
+    &record::recordio::FORMAT,
     &table::pcd::FORMAT,
     &python::shelve::FORMAT,
     &table::sqlite::FORMAT,

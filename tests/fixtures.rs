@@ -96,7 +96,7 @@ fn documents(folder: &Path, out: &mut Vec<PathBuf>) {
 }
 
 /// Fixtures that another format opens than the one in whose folder they lie.
-const OTHERS: [(&str, &str); 18] = [
+const OTHERS: [(&str, &str); 24] = [
     ("parquet/hive", "dataset"),
     ("parquet/hive_escaped", "dataset"),
     ("parquet/parts", "dataset"),
@@ -113,6 +113,13 @@ const OTHERS: [(&str, &str); 18] = [
     ("fits/compressed_steps.raw", "gzip"),
     ("sqlite/logged.sqlite-wal", "bytes"),
     ("jpeg/mosaics.raw", "zlib"),
+    // The keys and the files of records, a schema of messages.
+    ("recordio/detection.idx", "text"),
+    ("recordio/images.idx", "text"),
+    ("recordio/images.lst", "text"),
+    ("recordio/labels.idx", "text"),
+    ("tfrecord/person.desc", "bytes"),
+    ("tfrecord/person.proto", "text"),
     // Models of Keras in HDF5.
     ("keras/functional.h5", "hdf5"),
     ("keras/functional.weights.h5", "hdf5"),
@@ -122,7 +129,7 @@ const OTHERS: [(&str, &str); 18] = [
 ];
 
 /// Fixtures in which a part is not to be read, on purpose: what is said of it is in the golden files.
-const PARTLY: [&str; 17] = [
+const PARTLY: [&str; 18] = [
     "bzip2/empty.bz2",
     "gzip/empty.gz",
     "lz4/empty.lz4",
@@ -137,6 +144,7 @@ const PARTLY: [&str; 17] = [
     "n5/cases.n5",
     "pytorch_sharded/shard_missing",
     "safetensors/sharded_shard_missing",
+    "tfrecord_set/shards",
     "torch_distributed/piece_missing",
     "zarr/v3_types.zarr.zip",
     "zip/encrypted.zip",

@@ -35,6 +35,8 @@ pub struct Format {
     /// Takes nearly any bytes or text: a file whose name promises a format with a magic of its own was damaged or
     /// misnamed if it ends up here.
     pub takes_any: bool,
+    /// Whether a file without any bytes is one of its files, where the name says so: it holds nothing yet.
+    pub may_be_empty: bool,
     /// The kinds of content that its nodes hold.
     pub reads: &'static [Kind],
     /// Its arrays are the parameters of a model: what a look at a file begins with.
@@ -61,6 +63,7 @@ impl Format {
             magic: &[],
             sniff: None,
             takes_any: false,
+            may_be_empty: false,
             reads: &[],
             holds_weights: false,
             options: &[],

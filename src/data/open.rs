@@ -48,7 +48,15 @@ impl Formats {
     pub fn open_source(self, task: &Task, source: &Source, options: &Options) -> Result<Document> {
         let head = guarded(|| Head::read(task, source, self))?;
         if !head.is_folder && head.first.is_empty() {
-            return Err(Error::malformed("file: it is empty (0 bytes)"));
+            let named =
+                |format: &&&'static Format| format.may_be_empty && head.has_extension(format.extensions);
+            let Some(format) = self.0.iter().find(named).copied() else {
+                return Err(Error::malformed("file: it is empty (0 bytes)"));
+            };
+            let verdict = Verdict { format, remark: None, broken_promise: false };
+            let mut document = opened(task, source, &head, verdict, options)?;
+            document.remarks.push("the file is empty (0 bytes)".to_owned());
+            return Ok(document);
         }
         if let Some(id) = options.get("format") {
             let format = self.by_id(id);

@@ -6,6 +6,9 @@
 //! another wire type than a reader expects counts as absent: it gives zero or nothing, as the specification wants of
 //! unknown fields.
 
+pub mod schema;
+pub mod tree;
+
 use crate::bytes::error::{Error, Result};
 use crate::bytes::numbers::{leb128, zigzag};
 use std::ops::Range;

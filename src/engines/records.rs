@@ -6,6 +6,8 @@
 //! [`Window`], so that small frames are found at the speed of memory and large ones are hopped over. A broken frame is
 //! named once; the walk goes on behind it where the framing can tell where that is.
 
+pub mod container;
+pub mod recordio;
 pub mod tfrecord;
 
 use crate::bytes::error::{Error, Result, UnlessCancelled};
@@ -210,6 +212,15 @@ impl Index {
             }
         }
         Ok(())
+    }
+
+    /// Takes in frames that were found elsewhere: the first of them begins where the known ones end, each of the others
+    /// where the one before it ends.
+    ///
+    /// # Errors
+    /// `Malformed` where there are more records than can be counted.
+    pub fn append(&mut self, frames: impl IntoIterator<Item = Frame>) -> Result<()> {
+        frames.into_iter().try_for_each(|frame| self.push(frame))
     }
 
     fn push(&mut self, frame: Frame) -> Result<()> {

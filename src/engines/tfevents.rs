@@ -94,6 +94,12 @@ pub fn runs(task: &Task, formats: Formats, root: Node, runs: Vec<Run>) -> Result
     Ok(tree::of_runs(root, runs))
 }
 
+/// The node of a record that is a `TensorProto`: an array, or texts; `None` where it is none, or no whole one.
+pub fn tensor_record(name: &str, source: &Source, record: Part) -> Option<Node> {
+    let tensor = tensor::Tensor::whole(record)?;
+    Some(tree::of_tensor(name.to_owned(), source, &tensor))
+}
+
 /// Seconds since 1970 as a time of the calendar; `None` for what is none.
 fn time(seconds: f64) -> Option<String> {
     if !(seconds > 0.0 && seconds < 1e12) {

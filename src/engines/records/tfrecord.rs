@@ -3,6 +3,7 @@
 //! <https://www.tensorflow.org/tutorials/load_data/tfrecord#tfrecords_format_details>,
 //! <https://github.com/tensorflow/tensorflow/blob/master/tensorflow/core/lib/io/record_writer.h>
 
+use super::container::RecordFraming;
 use super::{Frame, Framing, Window};
 use crate::bytes::codec::checksum::crc32c;
 use crate::bytes::error::{Error, Result, UnlessCancelled};
@@ -11,6 +12,7 @@ use crate::bytes::numbers::le;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use bytes::Bytes;
+use std::ops::Range;
 
 /// Bytes before a record: its length and the checksum of that.
 pub const HEAD: usize = 12;
@@ -43,6 +45,26 @@ pub fn record(task: &Task, source: &Source, frame: &Frame) -> Result<Bytes> {
     match masked(&record).to_le_bytes() == *sum {
         true => Ok(record),
         false => Err(Error::malformed("TFRecord: the checksum of a record is wrong").at(frame.span.start)),
+    }
+}
+
+/// The record that begins at a place in a part of a file, if all of it lies there, and where the next one begins.
+fn whole(part: &[u8], at: usize) -> Option<(&[u8], usize)> {
+    let head = part.get(at..at.checked_add(HEAD)?)?;
+    let start = at + HEAD;
+    let end = start.checked_add(usize::try_from(length(head)?).ok()?)?;
+    let (bytes, next) = (part.get(start..end)?, end.checked_add(TAIL)?);
+    (masked(bytes).to_le_bytes() == *part.get(end..next)?).then_some((bytes, next))
+}
+
+/// Gives the records of a part of a file that lie in it as a whole, from the first one on that begins there: somewhere in a
+/// file, without an index. At most `most` of them.
+pub fn within<'a>(part: &'a [u8], most: usize, mut each: impl FnMut(&'a [u8])) {
+    let mut next = (0..part.len()).find_map(|at| whole(part, at));
+    for _ in 0..most {
+        let Some((bytes, at)) = next else { return };
+        each(bytes);
+        next = whole(part, at);
     }
 }
 
@@ -91,5 +113,26 @@ impl Framing for TfRecords {
             }
             Ok(None)
         })
+    }
+}
+
+impl RecordFraming for TfRecords {
+    /// Two checksums are right: 64 bits, which do not happen to be.
+    fn first_in(&self, part: &[u8]) -> Option<usize> {
+        (0..part.len()).find(|at| whole(part, *at).is_some())
+    }
+
+    fn payload<'w>(
+        &self,
+        window: &'w mut Window<'_>,
+        frame: &Range<u64>,
+        _scratch: &'w mut Vec<u8>,
+    ) -> Result<&'w [u8]> {
+        let len = limits::check(frame.end.saturating_sub(frame.start), limits::CHUNK, "a record")?;
+        let all = window.get(frame.start, len + TAIL)?;
+        match all.split_at_checked(len) {
+            Some((record, sum)) if masked(record).to_le_bytes() == *sum => Ok(record),
+            _ => Err(Error::malformed("TFRecord: the checksum of a record is wrong").at(frame.start)),
+        }
     }
 }

@@ -46,6 +46,31 @@ impl<'a> Tensor<'a> {
         Ok(tensor)
     }
 
+    /// The tensor that a message is, if it has the fields of one alone and as many elements as its shape says.
+    pub(super) fn whole(part: Part<'a>) -> Option<Tensor<'a>> {
+        for field in part.fields() {
+            match field.ok()? {
+                Field { number: 1 | 3, value: Wire::Varint(_), .. } => {}
+                Field { number: 2 | 4 | 8, value: Wire::Bytes(_), .. } => {}
+                Field { number: 5..=7 | 9..=13 | 16..=18, .. } => {}
+                _ => return None,
+            }
+        }
+        let tensor = Tensor::parse(part).ok()?;
+        let elements = limits::elements(&tensor.shape).ok()?;
+        let fits = match tensor.dtype() {
+            Some(dtype) => {
+                let bytes = limits::bytes(&tensor.shape, dtype.size()).ok()?;
+                match tensor.content.bytes().len() as u64 {
+                    0 => bytes == 0 || !tensor.fields.is_empty() && bytes <= MADE,
+                    stored => stored == bytes,
+                }
+            }
+            None => tensor.is_text() && tensor.strings.len() as u64 == elements,
+        };
+        fits.then_some(tensor)
+    }
+
     /// The elements of a tensor of texts.
     pub(super) fn strings(&self) -> &[Part<'a>] {
         &self.strings

@@ -297,12 +297,16 @@ impl Listing for Steps {
 
 /// A tensor as an array, one of texts as a table.
 fn tensor(name: String, source: &Source, data: &Data) -> Node {
+    let Data::Tensor(part) = data else { return Node::new(name, "tensor") };
+    match Tensor::parse(*part) {
+        Ok(tensor) => of_tensor(name, source, &tensor),
+        Err(error) => Node::new(name, "tensor").problem(error),
+    }
+}
+
+/// The same of a tensor that was parsed.
+pub(super) fn of_tensor(name: String, source: &Source, tensor: &Tensor) -> Node {
     let node = Node::new(name, "tensor");
-    let Data::Tensor(part) = data else { return node };
-    let tensor = match Tensor::parse(*part) {
-        Ok(tensor) => tensor,
-        Err(error) => return node.problem(error),
-    };
     if tensor.is_text() {
         let texts = tensor.strings().iter().map(|part| String::from_utf8_lossy(part.bytes()).into_owned());
         let texts: StringArray = texts.map(Some).collect();

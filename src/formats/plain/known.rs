@@ -9,7 +9,6 @@ use crate::data::content::Content;
 use crate::data::format::{Format, Opening};
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};
-use crate::engines::records::tfrecord;
 
 /// The descriptor.
 pub static FORMAT: Format = Format {
@@ -50,7 +49,6 @@ const LINES: &[Line] = &[
     ("a Stata file", &[(0, b"<stata_dta>")]),
     ("an HDFS sequence file", &[(0, b"SEQ\x06")]),
     // records
-    ("an MXNet RecordIO file", &[(0, b"\x0a\x23\xd7\xce")]),
     // sound and video
     ("a WAV recording", &[(0, b"RIFF"), (8, b"WAVE")]),
     ("a WAV recording (64 bit)", &[(0, b"RF64"), (8, b"WAVE")]),
@@ -142,7 +140,6 @@ fn name(head: &Head) -> Option<(&'static str, bool)> {
         .map(|(what, _)| *what)
         .or_else(|| head.zip()?.document.map(|document| document.name()))
         .or_else(|| head.compound().map(|document| document.name()))
-        .or_else(|| tfrecord::length(first).map(|_| "a TFRecord file"))
         .or_else(|| is_windows_program(first).then_some("a Windows program or library"))
         .or_else(|| {
             head.ends_with(b"\x57\xfb\x80\x8b\x24\x75\x47\xdb").then_some("a TensorFlow checkpoint index")
@@ -196,9 +193,6 @@ mod tests {
             says(b"MZ is what this text begins with, and it is long enough to have an offset in it"),
             None
         );
-        // A record of 24 bytes, as TensorFlow writes it.
-        assert_eq!(says(b"\x18\0\0\0\0\0\0\0\xa3\x7f\x4b\x22"), Some("a TFRecord file"));
-        assert_eq!(says(b"\x18\0\0\0\0\0\0\0\xa3\x7f\x4b\x23"), None);
     }
 
     #[test]

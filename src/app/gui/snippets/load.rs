@@ -65,6 +65,11 @@ fn table(file: &File, node: &Node) -> Option<String> {
                 "import sqlite3\nimport pandas as pd\ntable = pd.read_sql({select}, sqlite3.connect({from}))"
             )
         }
+        "tfrecord" => format!("import tensorflow as tf\nrecords = tf.data.TFRecordDataset({from})"),
+        "tfrecord_set" => format!(
+            "import tensorflow as tf\nfiles = tf.data.Dataset.list_files({from} + \"/*-of-*\")\nrecords = tf.data.TFRecordDataset(files)"
+        ),
+        "recordio" => format!("import mxnet as mx\nrecords = mx.recordio.MXRecordIO({from}, \"r\")"),
         "pcd" => format!("import open3d as o3d\ncloud = o3d.io.read_point_cloud({from})"),
         _ => return None,
     })
