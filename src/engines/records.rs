@@ -6,6 +6,7 @@
 //! [`Window`], so that small frames are found at the speed of memory and large ones are hopped over. A broken frame is
 //! named once; the walk goes on behind it where the framing can tell where that is.
 
+pub mod container;
 pub mod tfrecord;
 
 use crate::bytes::error::{Error, Result, UnlessCancelled};

@@ -3,6 +3,7 @@
 //! <https://www.tensorflow.org/tutorials/load_data/tfrecord#tfrecords_format_details>,
 //! <https://github.com/tensorflow/tensorflow/blob/master/tensorflow/core/lib/io/record_writer.h>
 
+use super::container::RecordFraming;
 use super::{Frame, Framing, Window};
 use crate::bytes::codec::checksum::crc32c;
 use crate::bytes::error::{Error, Result, UnlessCancelled};
@@ -11,6 +12,7 @@ use crate::bytes::numbers::le;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use bytes::Bytes;
+use std::ops::Range;
 
 /// Bytes before a record: its length and the checksum of that.
 pub const HEAD: usize = 12;
@@ -91,5 +93,21 @@ impl Framing for TfRecords {
             }
             Ok(None)
         })
+    }
+}
+
+impl RecordFraming for TfRecords {
+    fn payload<'w>(
+        &self,
+        window: &'w mut Window<'_>,
+        frame: &Range<u64>,
+        _scratch: &'w mut Vec<u8>,
+    ) -> Result<&'w [u8]> {
+        let len = limits::check(frame.end.saturating_sub(frame.start), limits::CHUNK, "a record")?;
+        let all = window.get(frame.start, len + TAIL)?;
+        match all.split_at_checked(len) {
+            Some((record, sum)) if masked(record).to_le_bytes() == *sum => Ok(record),
+            _ => Err(Error::malformed("TFRecord: the checksum of a record is wrong").at(frame.start)),
+        }
     }
 }
