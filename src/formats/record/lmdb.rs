@@ -60,6 +60,8 @@ pub static FORMAT: Format = Format {
 const DATA: &str = "data.mdb";
 /// Entries that are looked through for named databases when the file is opened.
 const LOOKED_AT: u64 = 10_000;
+/// So many databases are looked into when the file is opened.
+const AT_ONCE: usize = 64;
 /// How deep databases may lie in each other.
 const NESTED: u8 = 8;
 
@@ -125,10 +127,16 @@ fn root(task: &Task, environment: &Arc<Environment>, txn: u64, name: &str, main:
         children.push(database(task, environment, txn, "(main)".to_owned(), main, 0)?);
     }
     for entry in looked_at {
-        if let Some(db) = entry.db {
-            let name = key_text(&entry.key);
-            children.push(database(task, environment, txn, name, db, 1)?);
-        }
+        let (Some(db), name) = (entry.db, key_text(&entry.key)) else { continue };
+        children.push(match databases {
+            0..=AT_ONCE => database(task, environment, txn, name, db, 1)?,
+            _ => {
+                let (environment, own) = (environment.clone(), name.clone());
+                Node::deferred(name, "database", move |task| {
+                    database(task, &environment, txn, own.clone(), db, 1)
+                })
+            }
+        });
     }
     let root = Node::new(name, "store").listed(children);
     Ok(root.findings(store.problems().clone()))
@@ -165,6 +173,9 @@ fn database(
     }
     let store = Arc::new(store);
     let mut node = container::node(node, &store);
+    if let Some(report) = found.report {
+        node = node.python(report);
+    }
     if !matches!(store.rows().exact(), Some(rows) if rows > 0) {
         node.children = Children::None;
     }

@@ -45,8 +45,10 @@ pub static FLAX: Format = Format {
     ..Format::new("flax", "Flax checkpoint (MessagePack)", open)
 };
 
-/// Values of the first object that are passed when the file is opened: some hundredths of a second.
-const PASSED: u64 = 2 << 20;
+/// Values of the first object that are passed when the file is opened. What has more is taken for the only one.
+const PASSED: u64 = 1 << 18;
+/// A stream up to this many bytes is gone through when it is opened, so that what is wrong with it is said at once.
+const CHECKED: u64 = 8 << 20;
 /// Values that are sign enough where the end of a file without a telling name is not seen.
 const MANY: u64 = 8;
 
@@ -185,7 +187,7 @@ fn stream(task: &Task, source: &Source) -> Result<Node> {
     let objects = Arc::new(Objects::stream(source.clone()));
     let columns = ObjectColumns::find(task, &objects, true)?;
     let columns = columns.ok_or_else(|| Error::bug("a stream without columns"))?;
-    if objects.rows().known() < 1_000 || source.known_len().is_some_and(|len| len <= 8 << 20) {
+    if source.known_len().is_some_and(|len| len <= CHECKED) {
         objects.measure(task)?;
     }
     let mut node =

@@ -97,18 +97,19 @@ pub(super) struct Header {
     pub(super) allocations: Range<u64>,
 }
 
-/// What the first bytes say: whether they are a head, and whether that is sure.
+/// What the first bytes say: whether they are a head, if the name says so, and whether that is sure.
 pub(super) fn looks(first: &[u8], len: Option<u64>) -> (bool, bool) {
     let numbers =
         || Some((le::<u16>(first, 0)?, le::<u16>(first, 2)?, le::<u32>(first, 4)?, le::<u64>(first, 16)?));
-    let Some((VERSION, fields, page, table)) = numbers() else { return (false, false) };
+    let Some((version, fields, page, table)) = numbers() else { return (false, false) };
     let name = first.get(HEAD as usize + NAME.start..HEAD as usize + NAME.end).unwrap_or_default();
     let type_id = first.get(HEAD as usize).copied().unwrap_or(200);
     let mut letters = name.iter().skip_while(|byte| byte.is_ascii_graphic() || **byte == b' ');
     let is_name = name.first().is_some_and(|byte| *byte != 0) && letters.all(|byte| *byte == 0);
     let is_page = page.is_power_of_two() && page >= PAGE;
     let sure = fields > 0 && is_page && is_name && matches!(type_id, 0..=6 | 255);
-    (true, sure && len.is_none_or(|len| table <= len) && table >= HEAD + u64::from(fields) * FIELD)
+    let fits = len.is_none_or(|len| table <= len) && table >= HEAD + u64::from(fields) * FIELD;
+    (version == VERSION || sure, version == VERSION && sure && fits)
 }
 
 impl Header {

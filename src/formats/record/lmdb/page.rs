@@ -304,6 +304,12 @@ impl Page {
         node + 8..node + 8 + self.half(node + 6) as usize
     }
 
+    /// Where the value of a node begins: behind its key, in version 3 at an even place.
+    fn value_at(&self, node: usize) -> usize {
+        let size = self.half(node + 6) as usize;
+        node + 8 + if self.layout.version == 3 { size.next_multiple_of(2) } else { size }
+    }
+
     fn piece(&self, range: Range<usize>) -> Option<Piece> {
         if range.end > self.bytes.len() {
             return None;
@@ -334,7 +340,7 @@ impl Page {
 
     /// Several values of one key.
     fn several(&self, node: usize, flags: u16) -> Result<Held> {
-        let start = self.key_range(node).end;
+        let start = self.value_at(node);
         let inner = usize::try_from(self.first(node)).ok().and_then(|size| start.checked_add(size));
         let inner = inner.and_then(|end| self.piece(start..end));
         let inner = inner.ok_or_else(|| self.wrong("a value reaches beyond its page"))?;
@@ -360,7 +366,7 @@ impl Page {
         if flags & DUP_DATA != 0 {
             return self.several(node, flags);
         }
-        let (start, size) = (self.key_range(node).end, self.first(node));
+        let (start, size) = (self.value_at(node), self.first(node));
         if flags & BIG_DATA != 0 {
             let number = self.layout.number(&self.bytes, start);
             let number = number.ok_or_else(|| self.wrong("the place of a large value is cut off"))?;

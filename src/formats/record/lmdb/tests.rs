@@ -1,6 +1,6 @@
 //! Records, sums and values as py-lmdb gives them; damaged stores and what is said of them.
 
-use crate::bytes::source::Source;
+use crate::bytes::source::{ReadAt, Source};
 use crate::bytes::task::Task;
 use crate::data::cell;
 use crate::data::content::{Content, Rows, Table};
@@ -10,6 +10,8 @@ use crate::{Result, open};
 use proptest::prelude::*;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 
 fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/lmdb").join(name)
@@ -206,6 +208,66 @@ fn damage_is_named_and_its_neighbours_are_there() {
     assert!(says("slots_beyond.mdb").contains("do not fit"), "{}", says("slots_beyond.mdb"));
     let rows = cells(&node("malformed/slots_beyond.mdb", ""), 0..100);
     assert_eq!((rows.len(), rows[0][0].as_deref()), (9, Some("0008")));
+}
+
+/// A file that another program writes to.
+struct Written {
+    before: Vec<u8>,
+    after: Vec<u8>,
+    /// So many reads see what was there before.
+    reads: Arc<AtomicUsize>,
+}
+
+impl ReadAt for Written {
+    fn known_len(&self) -> Option<u64> {
+        Some(self.before.len() as u64)
+    }
+
+    fn len(&self, _: &Task) -> Result<u64> {
+        Ok(self.before.len() as u64)
+    }
+
+    fn read_at(&self, _: &Task, offset: u64, out: &mut [u8]) -> Result<usize> {
+        let left = self.reads.fetch_update(Relaxed, Relaxed, |left| Some(left.saturating_sub(1)));
+        let bytes = if left.unwrap() > 0 { &self.before } else { &self.after };
+        let rest = &bytes[(offset as usize).min(bytes.len())..];
+        let count = rest.len().min(out.len());
+        out[..count].copy_from_slice(&rest[..count]);
+        Ok(count)
+    }
+}
+
+/// Wherever the other program's transaction falls: all is of one transaction, or it is said.
+#[test]
+fn a_store_that_is_written_to_is_not_mixed() {
+    let before = std::fs::read(path("64_bit_little.mdb")).unwrap();
+    let mut after = before.clone();
+    // The other meta page becomes the newer one, and a page that it does not use is written to.
+    let meta = before[1024..2048].to_vec();
+    after[..1024].copy_from_slice(&meta);
+    after[16 + 24 + 96 + 8..][..8].copy_from_slice(&3u64.to_le_bytes());
+    after[2048 + 20..3072].fill(0xff);
+    let (mut whole, mut refused) = (0, 0);
+    for reads in 0..60 {
+        let left = Arc::new(AtomicUsize::new(reads));
+        let bytes = Written { before: before.clone(), after: after.clone(), reads: left.clone() };
+        let source = Source::memory("a.mdb", Vec::new()).stream("a.mdb", Arc::new(bytes)).unwrap();
+        let opened = crate::formats::open_source(&Task::new(), &source, &Options::default());
+        let table = opened.map(|document| table(&document.root).clone());
+        let read = table.and_then(|table| table.read(&Task::new(), 0..17, &[0, 1]));
+        match read {
+            Ok(batch) if left.load(Relaxed) > 0 => {
+                assert_eq!(cell::text(batch.column(1), 0).as_deref(), Some("value 0"), "{reads}");
+                whole += 1;
+            }
+            Ok(_) => {}
+            Err(error) => {
+                assert!(error.message().contains("another program"), "{reads}: {error}");
+                refused += 1;
+            }
+        }
+    }
+    assert!(whole > 5 && refused > 5, "{whole} {refused}");
 }
 
 #[test]

@@ -234,8 +234,10 @@ impl Tree {
         let mut cursor = Cursor::new(&self.environment, &self.db);
         let mut first = self.db.entries;
         let mut there = self.found(cursor.descend(task, root, &Side::Last))?.is_some() || self.db.depth > 1;
-        while there {
+        let mut left = self.environment.pages();
+        while there && left > 0 {
             task.check()?;
+            left -= 1;
             let count = cursor.leaf().map_or(0, |leaf| self.rows_of(leaf));
             first = first.saturating_sub(count);
             if row >= first && count > 0 {
@@ -262,6 +264,10 @@ impl Tree {
             return Ok(found);
         }
         let Some((mut cursor, mut first)) = self.locate(task, rows.start)? else { return Ok(found) };
+        let rows = match self.known() {
+            (known, true) => rows.start..rows.end.min(known),
+            _ => rows,
+        };
         loop {
             task.check()?;
             if let Some(leaf) = cursor.leaf() {

@@ -4,7 +4,7 @@
 use super::layout::Db;
 use super::store::Store;
 use super::tree::Entry;
-use crate::bytes::error::{Result, UnlessCancelled};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
@@ -15,6 +15,7 @@ use crate::data::dtype::DType;
 use crate::data::format::Options;
 use crate::data::node::Node;
 use crate::data::region::{Region, Span};
+use crate::engines::pickle::{self, Report};
 use crate::engines::protobuf::{Part, Value};
 use crate::formats::{self, ALL};
 use bytes::Bytes;
@@ -23,8 +24,9 @@ use std::sync::Arc;
 
 /// Entries that are looked at at the beginning, and at the end.
 const SAMPLE: u64 = 16;
-/// Bytes of values that are looked at for texts, where that is all of them.
+/// Bytes of values that are looked at for texts, and places of a large store.
 const TEXTS: u64 = 4 << 20;
+const PLACES: u64 = 16;
 /// Bytes of one value that are looked at.
 const VALUE: u64 = 32 << 20;
 
@@ -33,7 +35,7 @@ const VALUE: u64 = 32 << 20;
 pub(super) enum Kind {
     /// Nothing that they have in common, or files.
     Bytes,
-    /// Texts, every one.
+    /// Texts.
     Text,
     /// Integers of the machine.
     Integer,
@@ -60,6 +62,8 @@ pub(super) struct Found {
     pub(super) keys: Keys,
     /// What the values are, for people.
     pub(super) word: Option<String>,
+    /// What the values that are pickles would import, as far as they were looked at; `None` where none is.
+    pub(super) report: Option<Report>,
 }
 
 /// Looks at a sample of the entries.
@@ -84,7 +88,32 @@ pub(super) fn look(task: &Task, store: &Store) -> Result<Found> {
         () => Keys::Bytes,
     };
     let (kind, word) = values(task, store, &entries)?;
-    Ok(Found { kind, keys, word })
+    let report = if kind == Kind::Bytes { report(task, store, &entries)? } else { None };
+    Ok(Found { kind, keys, word, report })
+}
+
+/// What the values of the sample that are pickles would import; `None` where none is.
+fn report(task: &Task, store: &Store, entries: &[Entry]) -> Result<Option<Report>> {
+    let (mut report, mut looked_at) = (None::<Report>, 0_u64);
+    for entry in entries {
+        let first =
+            entry.value.head(task, store.environment(), 1 << 10).unless_cancelled()?.unwrap_or_default();
+        let beginning = pickle::beginning(&first, Some(entry.value.len()), None);
+        if !(beginning.sure || beginning.likely && first.first() == Some(&0x80)) || entry.value.len() > VALUE
+        {
+            continue;
+        }
+        match entry.value.bytes(task, store.environment()).unless_cancelled()? {
+            Ok(value) => report.get_or_insert_default().merge(pickle::examine(task, &value)?),
+            Err(error) => report.get_or_insert_default().incomplete(error),
+        }
+        looked_at += 1;
+    }
+    let all = store.tree.db.entries;
+    if let Some(report) = report.as_mut().filter(|_| looked_at < all) {
+        report.incomplete(Error::limit(format!("{looked_at} of {all} values were looked into")));
+    }
+    Ok(report)
 }
 
 fn values(task: &Task, store: &Store, entries: &[Entry]) -> Result<(Kind, Option<String>)> {
@@ -101,10 +130,16 @@ fn values(task: &Task, store: &Store, entries: &[Entry]) -> Result<(Kind, Option
     }
     let mut is_datum = true;
     for entry in entries.iter().filter(|entry| entry.value.len() > 0) {
-        let small = entry.value.len() <= VALUE;
+        // Any of its fields may come first.
+        let first = entry.value.head(task, store.environment(), 1).unless_cancelled()?;
+        let begins =
+            first.is_ok_and(|first| matches!(first.first(), Some(8 | 16 | 24 | 34 | 40 | 50 | 53 | 56)));
+        if !begins || entry.value.len() > VALUE {
+            is_datum = false;
+            break;
+        }
         let value = entry.value.bytes(task, store.environment()).unless_cancelled()?;
-        is_datum &=
-            small && value.is_ok_and(|value| Datum::read(&value).is_some_and(|datum| datum.is_sure()));
+        is_datum &= value.is_ok_and(|value| Datum::read(&value).is_some_and(|datum| datum.is_sure()));
         if !is_datum {
             break;
         }
@@ -112,23 +147,39 @@ fn values(task: &Task, store: &Store, entries: &[Entry]) -> Result<(Kind, Option
     if is_datum {
         return Ok((Kind::Datum, Some("Caffe Datum".to_owned())));
     }
-    if texts(task, store)? {
+    if texts(task, store, entries)? {
         return Ok((Kind::Text, Some("texts".to_owned())));
     }
     Ok((Kind::Bytes, format_of(task, store, entries)?))
 }
 
-/// Whether all values are texts, where there are few of them.
-fn texts(task: &Task, store: &Store) -> Result<bool> {
-    let (rows, true) = store.tree.known() else { return Ok(false) };
-    let entries = store.entries(task, 0..rows)?;
-    if entries.iter().map(|entry| entry.value.len()).sum::<u64>() > TEXTS {
+/// Whether values are texts: all of them where there are few, else those of the sample and some others.
+fn texts(task: &Task, store: &Store, entries: &[Entry]) -> Result<bool> {
+    let (known, ended) = store.tree.known();
+    let is_small = |all: &[Entry]| all.iter().map(|entry| entry.value.len()).sum::<u64>() <= TEXTS;
+    let are_texts = |all: &[Entry]| -> Result<bool> {
+        for entry in all.iter().filter(|entry| entry.value.len() > 0) {
+            let value = entry.value.bytes(task, store.environment()).unless_cancelled()?;
+            if !value.is_ok_and(|value| is_text(&value)) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    };
+    if !is_small(entries) || !are_texts(entries)? {
         return Ok(false);
     }
-    for entry in entries {
-        match entry.value.bytes(task, store.environment()).unless_cancelled()? {
-            Ok(value) if value.is_empty() || is_text(&value) => {}
-            _ => return Ok(false),
+    if ended {
+        let all = store.entries(task, 0..known)?;
+        if is_small(&all) {
+            return are_texts(&all);
+        }
+    }
+    for place in 1..PLACES {
+        let start = known / PLACES * place;
+        let more = store.entries(task, start..start.saturating_add(SAMPLE))?;
+        if !is_small(&more) || !are_texts(&more)? {
+            return Ok(false);
         }
     }
     Ok(true)
@@ -279,7 +330,7 @@ struct Planes {
 impl Planes {
     fn new(planes: Arc<dyn Array>) -> Result<Self> {
         let &[channels, height, width] = planes.shape() else {
-            return Err(crate::bytes::error::Error::bug("planes of another shape"));
+            return Err(Error::bug("planes of another shape"));
         };
         let info = ImageInfo {
             width,

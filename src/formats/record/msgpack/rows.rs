@@ -113,6 +113,23 @@ fn pairs(bytes: &[u8]) -> Option<Vec<(&[u8], usize)>> {
     Some(pairs)
 }
 
+/// The first objects; fewer where they are large.
+fn sample(task: &Task, objects: &Objects) -> Result<Vec<Record>> {
+    let (mut sample, mut bytes) = (Vec::<Record>::new(), 0_u64);
+    while (sample.len() as u64) < SAMPLE && bytes < BYTES {
+        let at = sample.len() as u64;
+        // As many again, as long as those are small.
+        let more = objects.records(task, at..(at * 2).clamp(at + 1, SAMPLE))?;
+        if more.is_empty() {
+            break;
+        }
+        bytes = more.iter().fold(bytes, |bytes, record| bytes.saturating_add(record.len));
+        sample.extend(more);
+    }
+    sample.retain(|record| record.number == 0 || record.len <= BYTES);
+    Ok(sample)
+}
+
 /// The columns of objects.
 pub(super) struct ObjectColumns {
     objects: Arc<Objects>,
@@ -129,12 +146,7 @@ impl ObjectColumns {
     /// # Errors
     /// `Cancelled`; failures to read.
     pub(super) fn find(task: &Task, objects: &Arc<Objects>, any: bool) -> Result<Option<ObjectColumns>> {
-        let mut sample = objects.records(task, 0..SAMPLE)?;
-        let mut bytes = 0_u64;
-        sample.retain(|record| {
-            bytes = bytes.saturating_add(record.len);
-            bytes <= BYTES || record.number == 0
-        });
+        let sample = sample(task, objects)?;
         let seen = sample.len() as u64;
         let (mut names, mut all, mut kind, mut are_maps) = (Vec::new(), HashMap::new(), Kind::Nil, seen > 0);
         let mut fields = 0_usize;

@@ -7,7 +7,7 @@ use crate::engines::records::Window;
 /// How deep values may nest.
 pub(super) const DEPTH: usize = 1_024;
 /// Bytes that are gone over in one piece.
-const PIECE: usize = 64 << 10;
+const PIECE: usize = 4 << 10;
 /// The most bytes of a head: its type, a length, the type of an extension.
 const HEAD: usize = 10;
 
