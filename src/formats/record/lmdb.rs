@@ -127,7 +127,10 @@ fn root(task: &Task, environment: &Arc<Environment>, txn: u64, name: &str, main:
         children.push(database(task, environment, txn, "(main)".to_owned(), main, 0)?);
     }
     for entry in looked_at {
-        let (Some(db), name) = (entry.db, key_text(&entry.key)) else { continue };
+        let Some(db) = entry.db else { continue };
+        // Version 3 keeps the zero behind a name.
+        let key = entry.key.strip_suffix(b"\0").filter(|_| environment.layout.version == 3);
+        let name = key_text(key.unwrap_or(&entry.key));
         children.push(match databases {
             0..=AT_ONCE => database(task, environment, txn, name, db, 1)?,
             _ => {
