@@ -71,6 +71,9 @@ pub mod python {
 
 /// Formats of records.
 pub mod record {
+    pub mod ffcv;
+    pub mod lmdb;
+    pub mod msgpack;
     pub mod recordio;
     pub mod tensorboard;
     pub mod tfrecord;
@@ -139,6 +142,8 @@ pub static FORMATS: &[&Format] = &[
     &record::tensorboard::FORMAT,
     &record::tfrecord::FORMAT,
     &record::recordio::FORMAT,
+    &record::lmdb::FORMAT,
+    &record::ffcv::FORMAT,
     &table::pcd::FORMAT,
     &python::shelve::FORMAT,
     &table::sqlite::FORMAT,
@@ -166,6 +171,8 @@ pub static FORMATS: &[&Format] = &[
     &plain::compressed::ZLIB,
     &plain::zip::FORMAT,
     &plain::tar::FORMAT,
+    &record::msgpack::FLAX,
+    &record::msgpack::FORMAT,
     // recognised, but not read
     &plain::known::FORMAT,
     // elements without a header, told by name and size

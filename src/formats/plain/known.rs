@@ -12,7 +12,7 @@ use crate::data::sniff::{Head, Match};
 
 /// The descriptor.
 pub static FORMAT: Format = Format {
-    extensions: &["onnx", "pb", "mlmodel", "msgpack", "mp3", "rmeta"],
+    extensions: &["onnx", "pb", "mlmodel", "mp3", "rmeta"],
     sniff: Some(sniff),
     ..Format::new("known", "Recognised, not read", open)
 };
@@ -39,7 +39,6 @@ const LINES: &[Line] = &[
     ("a DuckDB database", &[(8, b"DUCK")]),
     ("an ORC file", &[(0, b"ORC")]),
     ("an Avro file", &[(0, b"Obj\x01")]),
-    ("an LMDB database", &[(16, b"\xde\xc0\xef\xbe")]),
     ("a Berkeley DB database", &[(12, b"\x62\x31\x05\0")]),
     ("an R data file", &[(0, b"RDX2\n")]),
     ("an R data file", &[(0, b"RDX3\n")]),
@@ -158,7 +157,6 @@ fn by_name(head: &Head) -> Option<&'static str> {
         (&["onnx"][..], "an ONNX model", protobuf),
         (&["pb"], "a Protocol Buffers file (a TensorFlow graph, perhaps)", protobuf),
         (&["mlmodel"], "a Core ML model", protobuf),
-        (&["msgpack"], "a MessagePack file", first >= 0x80),
         (&["mp3"], "an MP3 recording", first == 0xff),
     ]
     .into_iter()

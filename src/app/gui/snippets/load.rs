@@ -373,6 +373,16 @@ fn plain(file: &File, node: &Node) -> Option<String> {
         }
         "zip" => format!("import zipfile\nnames = zipfile.ZipFile({from}).namelist()"),
         "tar" => format!("import tarfile\nnames = tarfile.open({from}).getnames()"),
+        "lmdb" => format!(
+            "import os\nimport lmdb\nenv = lmdb.open({from}, subdir=os.path.isdir({from}), readonly=True, lock=False)\nwith env.begin() as txn:\n    entries = list(txn.cursor())"
+        ),
+        "ffcv" => format!("from ffcv.reader import Reader\nreader = Reader({from})\nrows = reader.metadata"),
+        "msgpack" => format!(
+            "import msgpack\nwith open({from}, \"rb\") as f:\n    objects = list(msgpack.Unpacker(f, strict_map_key=False))"
+        ),
+        "flax" => format!(
+            "from flax.serialization import msgpack_restore\nwith open({from}, \"rb\") as f:\n    state = msgpack_restore(f.read())"
+        ),
         "tensorboard" | "training_run" => format!(
             "from tensorboard.backend.event_processing.event_accumulator import EventAccumulator\nevents = EventAccumulator({from}, size_guidance={{\"scalars\": 0, \"tensors\": 0}}).Reload()\ntags = events.Tags()"
         ),

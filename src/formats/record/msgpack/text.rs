@@ -1,0 +1,131 @@
+//! Values as text: keys as names, scalars for people, anything as JSON.
+
+use super::token::{Token, token};
+use crate::bytes::error::Result;
+use crate::data::cell;
+use crate::engines::records::Window;
+use chrono::{DateTime, SecondsFormat, Utc};
+use serde_json::Value as Json;
+use std::ops::Range;
+
+/// Bytes of a key that are read.
+const KEY: u64 = 4 << 10;
+/// The most values of one that is written as JSON, and how deep it may nest.
+const VALUES: usize = 10_000;
+const DEPTH: usize = 64;
+
+/// A key as a name: a text as it is, anything else as it is written.
+///
+/// # Errors
+/// Those of reading.
+pub(super) fn key(window: &mut Window<'_>, span: Range<u64>) -> Result<String> {
+    let len = (span.end - span.start).min(KEY) as usize;
+    let bytes = window.get(span.start, len)?;
+    let whole = bytes.len() as u64 == span.end - span.start;
+    Ok(match token(bytes) {
+        Ok((Token::Str(_) | Token::Bin(_), head)) => {
+            let text = bytes.get(head..).unwrap_or_default();
+            match std::str::from_utf8(text) {
+                Ok(text) => text.to_owned(),
+                Err(_) if whole => text.iter().fold("0x".to_owned(), |all, byte| format!("{all}{byte:02x}")),
+                Err(_) => cell::hex(text),
+            }
+        }
+        _ => match json(bytes) {
+            Json::String(text) => text,
+            other => other.to_string(),
+        },
+    })
+}
+
+/// A scalar's text; `None` for what is none.
+pub(super) fn scalar(found: Token, body: &[u8]) -> Option<String> {
+    Some(match found {
+        Token::Nil => "nil".to_owned(),
+        Token::Bool(value) => value.to_string(),
+        Token::Int(value) => value.to_string(),
+        Token::Uint(value) => value.to_string(),
+        Token::Float32(value) => cell::float32(value),
+        Token::Float64(value) => cell::float64(value),
+        Token::Str(_) => std::str::from_utf8(body).ok()?.to_owned(),
+        Token::Bin(_) => cell::hex(body),
+        Token::Ext(-1, _) => {
+            stamp(body).map_or_else(|| cell::hex(body), |(seconds, nanos)| time(seconds, nanos))
+        }
+        Token::Ext(..) => cell::hex(body),
+        Token::Array(_) | Token::Map(_) => return None,
+    })
+}
+
+/// Seconds since 1970 and nanoseconds of a timestamp of 32, 64 or 96 bits.
+pub(super) fn stamp(body: &[u8]) -> Option<(i64, u32)> {
+    use crate::bytes::numbers::be;
+    let (seconds, nanos) = match body.len() {
+        4 => (i64::from(be::<u32>(body, 0)?), 0),
+        8 => {
+            let both = be::<u64>(body, 0)?;
+            ((both & 0x3_ffff_ffff) as i64, (both >> 34) as u32)
+        }
+        12 => (be::<i64>(body, 4)?, be::<u32>(body, 0)?),
+        _ => return None,
+    };
+    (nanos < 1_000_000_000).then_some((seconds, nanos))
+}
+
+/// A time, ISO 8601; seconds where the calendar does not reach.
+fn time(seconds: i64, nanos: u32) -> String {
+    match DateTime::<Utc>::from_timestamp(seconds, nanos) {
+        Some(time) => time.to_rfc3339_opts(SecondsFormat::AutoSi, false),
+        None => format!("{seconds}.{nanos:09} s since 1970"),
+    }
+}
+
+/// The value that `bytes` begin with, as JSON; parts beyond a bound as `"…"`.
+pub(super) fn json(bytes: &[u8]) -> Json {
+    let (mut at, mut left) = (0, VALUES);
+    one(bytes, &mut at, DEPTH, &mut left).unwrap_or_else(|| Json::String("…".to_owned()))
+}
+
+fn one(bytes: &[u8], at: &mut usize, deep: usize, left: &mut usize) -> Option<Json> {
+    *left = left.checked_sub(1)?;
+    let deep = deep.checked_sub(1)?;
+    let (found, head) = token(bytes.get(*at..)?).ok()?;
+    let start = *at + head;
+    let end = start.checked_add(usize::try_from(found.body()).ok()?)?;
+    let body = bytes.get(start..end)?;
+    *at = end;
+    Some(match found {
+        Token::Nil => Json::Null,
+        Token::Bool(value) => value.into(),
+        Token::Int(value) => value.into(),
+        Token::Uint(value) => value.into(),
+        Token::Float32(value) => number(cell::float32(value)),
+        Token::Float64(value) => number(cell::float64(value)),
+        Token::Array(count) => {
+            (0..count).map(|_| one(bytes, at, deep, left)).collect::<Option<Vec<Json>>>()?.into()
+        }
+        Token::Map(count) => {
+            let mut map = serde_json::Map::new();
+            for _ in 0..count {
+                let key = one(bytes, at, deep, left)?;
+                let value = one(bytes, at, deep, left)?;
+                let key = if let Json::String(text) = key { text } else { key.to_string() };
+                map.insert(key, value);
+            }
+            map.into()
+        }
+        _ => match scalar(found, body) {
+            Some(text) => text.into(),
+            // Bytes of the old format, which had no others.
+            None => cell::hex(body).into(),
+        },
+    })
+}
+
+/// A float's text as a number of JSON, where JSON has one.
+fn number(text: String) -> Json {
+    match text.parse::<serde_json::Number>() {
+        Ok(number) => Json::Number(number),
+        Err(_) => Json::String(text),
+    }
+}
