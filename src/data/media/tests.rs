@@ -86,7 +86,7 @@ fn images_labels_and_boxes_of_a_data_set() {
         kind: MediaKind::Image,
         held: Held::Struct { bytes: Some(0), path: Some(1) },
     };
-    assert_eq!(media.columns, [column.clone()]);
+    assert_eq!(media.columns, std::slice::from_ref(&column));
     let batch = table.read(&Task::new(), 0..3, &[0, 1, 2]).unwrap();
     let label = &media.labels[0];
     let names: Vec<_> = (0..3).map(|row| label.text(batch.column(2).as_ref(), row)).collect();

@@ -9,12 +9,13 @@ use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::adapt::{ArrayImage, is_picture};
-use crate::data::content::{Array, Content, Image, Pixels, Rect, array};
+use crate::data::content::{Array, Content, Image, Pixels, Rect, Sample, array};
 use crate::data::format::{Formats, Options};
 use crate::data::numbers::{ComplexPart, NonFinite, has_numbers, numbers};
 use crate::data::open::Document;
 use crate::data::plane::color::{ColorMap, non_finite_color};
 use crate::data::region::{Region, Span};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Bytes of decoded pixels that a small picture may be made of.
@@ -138,8 +139,11 @@ fn of_image(task: &Task, image: &dyn Image, side: u64) -> Result<Picture> {
 
 /// Each pixel is the mean of those that it stands for, weighted by their alpha.
 fn shrunk(pixels: &Pixels, (width, height): (u64, u64)) -> Result<Picture> {
-    let bytes = pixels.to_rgb8();
     let alpha = pixels.alpha && pixels.channels > 1;
+    let bytes = match (pixels.sample, pixels.channels, alpha) {
+        (Sample::U8, 3, false) | (Sample::U8, 4, true) => Cow::Borrowed(pixels.data.as_slice()),
+        _ => Cow::Owned(pixels.to_rgb8()),
+    };
     let size = if alpha { 4 } else { 3 };
     let (from_width, from_height) = (pixels.width as usize, pixels.height as usize);
     if bytes.len() != from_width * from_height * size || bytes.is_empty() {

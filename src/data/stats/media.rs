@@ -24,6 +24,8 @@ const PAYLOADS: usize = 1 << 22;
 const CLASSES: usize = 1 << 16;
 /// Bytes of payloads that are in memory at once, told by those before.
 const AT_ONCE: u64 = 32 << 20;
+/// The most rows of a step.
+const STEP: u64 = 512;
 /// Rows of the first step.
 const FIRST: u64 = 16;
 
@@ -162,8 +164,10 @@ pub fn structure(
             pass.add(row, looked?);
         }
         let each = (pass.found.bytes - before) / (array.len() as u64).max(1);
-        steps.most = (AT_ONCE / each.max(1)).clamp(1, 4_096);
-        task.advance(rows.end - rows.start)?;
+        steps.most = (AT_ONCE / each.max(1)).clamp(1, STEP);
+        // Each row was counted when it was looked at.
+        task.reached(rows.end);
+        task.check()?;
     }
     let name = |n: &usize| fields.get(*n).map_or(String::new(), |field| field.name().clone());
     let missing = columns.iter().map(name).zip(std::mem::take(&mut pass.nulls));
@@ -226,7 +230,7 @@ fn look(
     row: usize,
     place: &Place,
 ) -> Result<Option<Looked>> {
-    task.check()?;
+    task.advance(1)?;
     let failed = |problem: String| {
         Some(Looked {
             bytes: 0,

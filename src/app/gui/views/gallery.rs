@@ -40,7 +40,7 @@ const CELL: f32 = 64.0;
 const GAP: f32 = 14.0;
 /// The line below a picture, and the space below that.
 const LINE: f32 = 20.0;
-const BELOW: f32 = 12.0;
+const BELOW: f32 = 14.0;
 /// The height of a picture for its width.
 const PROPORTION: f32 = 0.88;
 /// How many rows one step of a search for the next of a class reads.
@@ -679,7 +679,7 @@ impl Geometry {
         let (line, column) = (row / self.columns, row % self.columns);
         let y = (line.saturating_sub(top.row) as f32 - top.fraction) * self.height;
         let x = column as f32 * (self.cell.x + GAP);
-        let min = self.body.min + vec2(space::S3 + x, BELOW / 2.0 + y);
+        let min = self.body.min + vec2(space::S3 + x, BELOW - 4.0 + y);
         Rect::from_min_size(pos2(min.x.round(), min.y.round()), self.cell)
     }
 }

@@ -335,7 +335,7 @@ impl Codec for Jpeg {
         Ok(self.coloured(decode(task, &bytes, self.coding, partial)?))
     }
 
-    /// With 1, 2 or 4 of the 8 frequencies of each block, as libjpeg does it: where a quarter of the sides is enough.
+    /// With 1, 2 or 4 of the 8 frequencies of each block, as libjpeg does it: where half of the sides is enough.
     fn reduced(
         &self,
         task: &Task,
@@ -345,7 +345,7 @@ impl Codec for Jpeg {
         partial: bool,
     ) -> Result<Option<Pixels>> {
         let sides = u16::try_from(width).ok().zip(u16::try_from(height).ok());
-        let large = |long: u16, short: u64| u64::from(long) >= short.saturating_mul(4);
+        let large = |long: u16, short: u64| u64::from(long) >= short.saturating_mul(2);
         let is_large = large(self.sides.0, width) && large(self.sides.1, height);
         let Some(sides) = sides.filter(|_| is_large && !partial && !self.coding.uneven) else {
             return Ok(None);

@@ -12,6 +12,8 @@ use crate::gui::ui::{drop_down, drop_form};
 pub(super) const NONE: &str = "\u{0}none";
 /// The bar's options are in a menu where it has less room.
 const ROOM: f32 = 500.0;
+/// What is said of flags takes so much.
+const FLAGS: f32 = 220.0;
 /// The longest name on a button, in characters.
 const NAME: usize = 24;
 
@@ -27,7 +29,8 @@ impl Page {
     pub(in super::super) fn toolbar(&mut self, ui: &mut Ui, table: &dyn Table) -> Option<Asked> {
         let media = self.known.clone()?.media.clone();
         let mut asked = None;
-        if ui.available_width() >= ROOM {
+        let flags = if self.state.flags.is_empty() { 0.0 } else { FLAGS };
+        if ui.available_width() >= ROOM + flags {
             self.columns(ui, table, &media);
             self.overlays(ui, &media);
             ui.label(theme::dim(Theme::of(ui), "size"));

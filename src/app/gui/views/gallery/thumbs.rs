@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use arrow::array::{Array, ArrayRef};
@@ -20,7 +21,6 @@ use gander::data::media::{
 };
 use gander::jobs::{JobSpec, Jobs, Slot};
 use parking_lot::Mutex;
-use rayon::prelude::*;
 
 use crate::gui::texture::Texture;
 
@@ -28,6 +28,8 @@ use crate::gui::texture::Texture;
 const KEPT: usize = 192 << 20;
 /// Rows that are read at once.
 const STEP: u64 = 12;
+/// So many decode at the same time at most.
+const THREADS: usize = 4;
 /// A frame hands pictures to the graphics card for so long at most.
 const UPLOAD: Duration = Duration::from_millis(4);
 /// A request that is younger than this is let go on while some of its rows are in sight.
@@ -305,6 +307,7 @@ fn make(
     each: &mut (dyn FnMut(u64, Made) + Send),
 ) -> Result<()> {
     let columns = ask.columns();
+    let threads = std::thread::available_parallelism().map_or(1, |count| count.get().min(THREADS));
     let each = Mutex::new(each);
     for start in rows.clone().step_by(STEP as usize) {
         task.check()?;
@@ -316,12 +319,32 @@ fn make(
             let at = columns.iter().position(|known| *known == column)?;
             arrays.get(at)
         };
-        (0..there).into_par_iter().try_for_each(|row| {
-            task.check()?;
-            let made = one(task, ask, place, &of, row)?;
-            (each.lock())(start + row as u64, made);
-            Ok::<(), Error>(())
-        })?;
+        let next = AtomicUsize::new(0);
+        let failed: Mutex<Option<Error>> = Mutex::new(None);
+        // Threads of their own: passes over all rows keep those that everybody shares busy for long.
+        let work = || loop {
+            let row = next.fetch_add(1, Relaxed);
+            if row >= there {
+                return;
+            }
+            match task.check().and_then(|()| one(task, ask, place, &of, row)) {
+                Ok(made) => (each.lock())(start + row as u64, made),
+                Err(error) => {
+                    *failed.lock() = Some(error);
+                    return next.store(there, Relaxed);
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 1..threads {
+                // Where none can be started this one does it all.
+                drop(std::thread::Builder::new().spawn_scoped(scope, work));
+            }
+            work();
+        });
+        if let Some(error) = failed.into_inner() {
+            return Err(error);
+        }
     }
     Ok(())
 }
