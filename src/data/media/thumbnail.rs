@@ -45,6 +45,8 @@ pub struct Preview {
     pub words: String,
     /// Bytes of the file.
     pub bytes: u64,
+    /// Why a part of it is missing, where only a part can be decoded.
+    pub problem: Option<String>,
 }
 
 /// A payload as a picture of at most `side` pixels each way; smaller images stay as large as they are.
@@ -60,7 +62,7 @@ pub fn thumbnail(task: &Task, formats: Formats, payload: &Payload, side: u32) ->
             let first = source.read_up_to(task, 0, 16)?;
             if let Some(word) = sound(&first) {
                 let words = format!("{word} · {}", display::bytes(bytes));
-                return Ok(Preview { picture: None, size: None, words, bytes });
+                return Ok(Preview { picture: None, size: None, words, bytes, problem: None });
             }
             let document = formats.open_source(task, source, &Options::default())?;
             Ok(Preview { bytes, ..of_document(task, &document, side)? })
@@ -97,12 +99,15 @@ fn of_document(task: &Task, document: &Document, side: u64) -> Result<Preview> {
             let (width, height) = shown_size(image.as_ref());
             let picture = of_image(task, image.as_ref(), side)?;
             let words = format!("{name} {width}×{height}");
-            Ok(Preview { picture: Some(picture), size: Some((width, height)), words, bytes: 0 })
+            let problem = node.problem.as_ref().map(|problem| problem.message());
+            Ok(Preview { picture: Some(picture), size: Some((width, height)), words, bytes: 0, problem })
         }
         Some(Content::Array(array)) => of_array(task, array, side),
         _ => match &node.problem {
             Some(problem) => Err(problem.clone()),
-            None => Ok(Preview { picture: None, size: None, words: name.to_owned(), bytes: 0 }),
+            None => {
+                Ok(Preview { picture: None, size: None, words: name.to_owned(), bytes: 0, problem: None })
+            }
         },
     }
 }
@@ -234,7 +239,7 @@ fn of_array(task: &Task, array: &Arc<dyn Array>, side: u64) -> Result<Preview> {
     let (dtype, shape) = (array.dtype(), array.shape());
     let words = format!("{} {}", array.facts().type_name(dtype), display::shape(shape));
     let bytes = limits::bytes(shape, dtype.size()).unwrap_or(0);
-    let preview = |picture, size| Preview { picture, size, words: words.clone(), bytes };
+    let preview = |picture, size| Preview { picture, size, words: words.clone(), bytes, problem: None };
     let rank = shape.len();
     if is_picture(dtype, shape) && (rank == 3 || shape.iter().all(|side| *side > 1)) {
         let image = ArrayImage::new(array.clone())?;

@@ -165,7 +165,8 @@ pub fn structure(
         }
         let each = (pass.found.bytes - before) / (array.len() as u64).max(1);
         steps.most = (AT_ONCE / each.max(1)).clamp(1, STEP);
-        // Each row was counted when it was looked at.
+        // Each row was counted when it was looked at; what is inside of it may have counted for itself.
+        task.set_total(total);
         task.reached(rows.end);
         task.check()?;
     }
