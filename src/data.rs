@@ -15,6 +15,7 @@
 //! | [`numbers`], [`axes`], [`plane`] | elements as f64; what indices stand for; two-dimensional slices: tiles, envelopes, search for NaN, pictures |
 //! | [`cf`], [`grouped`] | conventions: scaling, axes, times and calendars; tables and sparse matrices whose parts are arrays of one group |
 //! | [`parameters`](mod@parameters), [`health`](mod@health) | the tensors of a model as a table; what is wrong with them |
+//! | [`media`] | pictures, sounds and arrays in the cells of tables; what else of a row says something about them |
 //! | [`keras`](mod@keras) | a convention: the layers of a Keras model, from the configuration that several formats hold |
 //! | [`curves`] | what a training run logs by tag and step: reading, smoothing, points of a picture |
 //! | [`stats`], [`scan`](mod@scan) | one pass over an array or a table; reading all of either in steps |
@@ -34,6 +35,7 @@ pub mod health;
 pub mod infer;
 pub mod json;
 pub mod keras;
+pub mod media;
 pub mod node;
 pub mod numbers;
 pub mod open;

@@ -4,6 +4,7 @@
 //! They implement the traits of [`crate::data::content`], so views, commands and writers need no special cases.
 
 mod cast;
+mod chosen;
 mod columns;
 mod field;
 mod frame;
@@ -17,6 +18,7 @@ mod shown;
 mod typed;
 
 pub use cast::Cast;
+pub use chosen::ChosenRows;
 pub use columns::{Columns, NullRule, TableArray, column_dtype, values as cell_bytes};
 pub use field::{FieldArray, FieldPath};
 pub use frame::FrameArray;

@@ -9,6 +9,7 @@ pub mod difference;
 mod floats;
 mod histogram;
 mod image;
+pub mod media;
 mod norms;
 mod sample;
 mod selection;

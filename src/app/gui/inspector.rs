@@ -6,6 +6,7 @@
 mod attributes;
 mod details;
 mod layout;
+mod media;
 mod numbers;
 mod statistics;
 mod weights;
@@ -28,6 +29,7 @@ use super::views::{Mappings, Subject, Target};
 use attributes::Attributes;
 use details::Known;
 use layout::Map;
+use media::MediaSections;
 use statistics::Statistics;
 use weights::Weights;
 
@@ -40,6 +42,7 @@ pub(crate) struct Inspector {
     known: Slot<Key, Known>,
     statistics: Statistics,
     weights: Weights,
+    media: MediaSections,
     map: Map,
     attributes: Attributes,
 }
@@ -101,6 +104,7 @@ impl Inspector {
             }
             self.statistics.ui(ui, jobs, &key, target, &known);
             self.weights.ui(ui, jobs, &key, target, mappings);
+            self.media.ui(ui, jobs, &key, target, actions);
             if known.layout.blocks.len() > 1 || known.layout.blocks.iter().any(|block| block.missing) {
                 section(ui, "Layout", |ui| self.map.ui(ui, jobs, &key, &known, mappings));
             }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use gander::data::format::{Data, Format, Options};
 use gander::data::node::Node;
 use gander::data::open::Document;
+use gander::query::Condition;
 
 /// Formats that hand options on to the files in them.
 const PASSING: [&str; 9] = ["gzip", "zstd", "bzip2", "xz", "lz4", "zlib", "zip", "tar", "folder"];
@@ -167,6 +168,8 @@ pub(crate) enum Request {
     Column(usize),
     /// Go to this element (arrays): its full index.
     Element(Vec<u64>),
+    /// Show the rows of which this holds (tables), besides what else is asked of them if so.
+    Filter(Condition, bool),
 }
 
 /// What of the target the inspector should tell about.

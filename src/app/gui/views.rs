@@ -8,6 +8,7 @@ pub(crate) mod array;
 #[cfg(test)]
 mod comparison;
 mod curves;
+mod gallery;
 pub(crate) mod group;
 #[cfg(test)]
 mod harness;

@@ -15,6 +15,12 @@ pub trait Image: Send + Sync {
     /// Palettes are applied; alpha, if there is any, is the last channel, not premultiplied.
     fn read(&self, task: &Task, frame: u64, level: u32, rect: Rect) -> Result<Pixels>;
 
+    /// All of a frame with fewer pixels, but about `width` × `height` at least, where its decoder makes that for less
+    /// work than all pixels; `None` where it does not. For small pictures: how pixels are put together is the decoder's.
+    fn reduced(&self, _task: &Task, _frame: u64, _width: u64, _height: u64) -> Result<Option<Pixels>> {
+        Ok(None)
+    }
+
     /// The same pixels with the samples that the file holds — palette indices, inks, white as zero, 3-bit
     /// numbers — where `read` makes other ones of them to be seen; `None` where they are the same.
     fn stored(&self, _task: &Task, _frame: u64, _rect: Rect) -> Result<Option<Pixels>> {

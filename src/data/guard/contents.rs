@@ -201,6 +201,10 @@ impl Image for GuardedImage {
         guarded(|| self.0.read(task, frame, level, rect))
     }
 
+    fn reduced(&self, task: &Task, frame: u64, width: u64, height: u64) -> Result<Option<Pixels>> {
+        guarded(|| self.0.reduced(task, frame, width, height))
+    }
+
     fn stored(&self, task: &Task, frame: u64, rect: Rect) -> Result<Option<Pixels>> {
         guarded(|| self.0.stored(task, frame, rect))
     }

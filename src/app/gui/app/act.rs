@@ -103,6 +103,7 @@ impl App {
                 Request::GoTo(text) => format!("There is no {text} in this view"),
                 Request::Find => "There is nothing to search in this view".to_owned(),
                 Request::Column(_) | Request::Element(_) => "This view has no such place".to_owned(),
+                Request::Filter(..) => "Nothing can be filtered in this view".to_owned(),
             };
             self.say(ctx, words);
         }

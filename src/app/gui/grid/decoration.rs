@@ -1,4 +1,4 @@
-//! What a cell shows beside its text: the fold of a group, a share as a bar, a distribution in little.
+//! What a cell shows beside its text: the fold of a group, a share as a bar, a distribution or a picture in little.
 
 use egui::{Align2, Color32, FontId, Painter, Rect, pos2, vec2};
 
@@ -16,6 +16,8 @@ const BAR: f32 = 36.0;
 const BAR_HEIGHT: f32 = 7.0;
 /// The height of a distribution.
 const HEIGHT: f32 = 14.0;
+/// The most that a picture takes of the width of a cell.
+const PICTURE: f32 = 96.0;
 
 /// The room that it takes beside the text.
 pub(super) fn width(decoration: &Decoration) -> f32 {
@@ -23,6 +25,7 @@ pub(super) fn width(decoration: &Decoration) -> f32 {
         Decoration::Level { depth, .. } => *depth as f32 * STEP + FOLD,
         Decoration::Share(_) => BAR + space::S1,
         Decoration::Distribution(_) | Decoration::Alarm => 0.0,
+        Decoration::Picture { .. } => PICTURE + space::S2,
     }
 }
 
@@ -70,5 +73,17 @@ pub(super) fn paint(
             (Rect::from_min_max(inner.right_top(), inner.max), None)
         }
         Decoration::Alarm => (inner, Some(theme.bad)),
+        Decoration::Picture { texture, proportion } => {
+            if inner.height() < 1.5 * size::ROW {
+                return (inner, None);
+            }
+            let room = vec2(PICTURE.min(inner.width()), inner.height() - space::S2);
+            let height = room.y.min(room.x / proportion.max(0.01));
+            let shown = vec2((height * proportion).max(1.0), height.max(1.0));
+            let at = pos2(inner.left(), inner.center().y - shown.y / 2.0);
+            let whole = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
+            painter.image(*texture, Rect::from_min_size(at, shown), whole, Color32::WHITE);
+            (Rect::from_min_max(pos2(inner.left() + shown.x + space::S2, inner.top()), inner.max), None)
+        }
     }
 }

@@ -148,6 +148,13 @@ pub(crate) enum Decoration {
     Distribution(Vec<f32>),
     /// The text in the colour of problems.
     Alarm,
+    /// A picture before the text, where rows are tall enough.
+    Picture {
+        /// The whole of it, on the graphics card.
+        texture: egui::TextureId,
+        /// Its width for its height.
+        proportion: f32,
+    },
 }
 
 impl<'a> Cell<'a> {

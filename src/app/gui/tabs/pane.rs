@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use egui::Ui;
 use gander::bytes::error::Error;
+use gander::bytes::task::Task;
 use gander::data::content::Content;
+use gander::data::media::payload;
 use gander::data::node::{Children, Node};
 use gander::data::open::Document;
 use gander::data::security::Report;
@@ -396,9 +398,7 @@ impl Part {
         let title = format!("looking into {name}");
         let shown = self.found.get(jobs, &key, JobSpec::view(title), move |task| match node {
             Some(node) => node.resolved(task),
-            None => document.root.find(task, &path)?.ok_or_else(|| {
-                Error::malformed(format!("tree: there is no node {path:?} in this file any more"))
-            }),
+            None => named(task, &document, &path),
         });
         match shown.answer() {
             Some(Ok(node)) => Ok((*node).clone()),
@@ -406,6 +406,15 @@ impl Part {
             None => Err(NoView::Pending(format!("Looking into {name}…"))),
         }
     }
+}
+
+/// The node at a path: one of the tree, or what a cell of a table holds.
+fn named(task: &Task, document: &Document, path: &str) -> gander::Result<Arc<Node>> {
+    let found = match document.root.find(task, path)? {
+        Some(node) => Some(node),
+        None => payload::at(task, gander::formats::ALL, &document.source, &document.root, path)?,
+    };
+    found.ok_or_else(|| Error::malformed(format!("tree: there is no node {path:?} in this file any more")))
 }
 
 /// An open file's document, or why it is not there.

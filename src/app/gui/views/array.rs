@@ -23,7 +23,7 @@ mod loader;
 mod numbers;
 pub(super) mod options;
 mod overlays;
-pub(super) mod plotting;
+pub(crate) mod plotting;
 mod prefetcher;
 mod probe;
 mod search;
@@ -617,7 +617,7 @@ impl View for ArrayView {
         match request {
             Request::GoTo(text) => self.go_to_text(text),
             Request::Element(index) => self.go_to(index),
-            Request::Find | Request::Column(_) => false,
+            Request::Find | Request::Column(_) | Request::Filter(..) => false,
         }
     }
 

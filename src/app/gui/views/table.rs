@@ -7,6 +7,7 @@ mod column_summaries;
 mod end;
 mod find;
 mod inspect;
+mod media;
 mod model;
 mod pages;
 mod pending_table;
@@ -35,7 +36,9 @@ use gander::query::pivot::Pivot;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Request, Subject, Target, View, ViewCommand, ViewCx, labels, restored, run, saved, sql};
+use super::{
+    Request, Subject, Target, View, ViewCommand, ViewCx, gallery, labels, restored, run, saved, sql,
+};
 use crate::gui::commands::{ALT, Action, Label};
 use crate::gui::grid::{self, CellAt, ColumnPosition, GridRows, Layout, Selection, SelectionKind, thousands};
 use crate::gui::icons::Icon;
@@ -65,6 +68,8 @@ enum Mode {
     /// Many rows on a grid.
     #[default]
     Table,
+    /// Many rows as pictures.
+    Gallery,
     /// One row as a form.
     Record,
     /// A line for each column.
@@ -111,6 +116,11 @@ pub(super) struct TableView {
     count: Slot<(), u64>,
     inspect: Inspect,
     record: Record,
+    gallery: gallery::Page,
+    /// A cell whose payload is to be opened.
+    opened: Option<media::OpenedCell>,
+    /// A cell whose value is to be filtered by: column and row.
+    class: Option<(usize, u64)>,
     sums: SelectionStatistics,
     /// The columns in their order, and of which arrangement; the same for those that are selected.
     standing: Option<((u64, usize), Arc<Vec<usize>>)>,
@@ -144,6 +154,9 @@ impl TableView {
             count: Slot::default(),
             inspect: Inspect::default(),
             record: Record::default(),
+            gallery: gallery::Page::default(),
+            opened: None,
+            class: None,
             sums: SelectionStatistics::default(),
             standing: None,
             selected: None,
@@ -245,6 +258,7 @@ impl TableView {
         self.end.forget();
         self.sums = SelectionStatistics::default();
         self.inspect.forget();
+        self.gallery.forget();
         if let (Some((n, node)), Some(versions)) = (next.turned, &mut self.versions) {
             self.stepped = Some((versions.showing(n), node));
         }
@@ -338,12 +352,15 @@ impl TableView {
     }
 
     fn grid_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        self.want_cell_pictures(ui, cx);
         let place = ui.available_rect_before_wrap();
         let mut child = ui.new_child(UiBuilder::new().max_rect(place).id_salt("sheet"));
         let sheet = self.end.sheet_mut().unwrap_or(&mut self.main);
         let mut grid = std::mem::take(&mut sheet.grid);
-        let response =
-            grid.ui(&mut child, &mut Model { sheet, jobs: cx.jobs, row_filter: &mut self.row_filter });
+        let response = grid.ui(
+            &mut child,
+            &mut Model { sheet, jobs: cx.jobs, row_filter: &mut self.row_filter, gallery: &self.gallery },
+        );
         if std::mem::take(&mut sheet.widths_came) {
             grid.forget_suggested_widths();
         }
@@ -368,63 +385,6 @@ impl TableView {
             let more = ui.input(|input| input.modifiers.command || input.modifiers.shift);
             condition.into_iter().for_each(|condition| self.row_filter.pick(condition, more));
         }
-    }
-
-    fn record_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let place = ui.available_rect_before_wrap();
-        let rows = self.sheet().table.rows().number();
-        let columns = self.standing();
-        if rows == 0 || columns.is_empty() {
-            theme::empty_state(ui, crate::gui::icons::Icon::Form, self.rows().none(), "");
-            return;
-        }
-        let at = self.cursor().unwrap_or(CellAt { row: 0, column: columns[0] });
-        let at = self.record_keys(ui, cx, at, &columns, rows);
-        let mut child = ui.new_child(UiBuilder::new().max_rect(place).id_salt("record"));
-        let sheet = self.end.sheet_mut().unwrap_or(&mut self.main);
-        let done = self.record.ui(&mut child, sheet, at, &columns);
-        let wanted: Vec<usize> = self.record.seen.clone();
-        sheet.pages.want(cx.jobs, at.row..at.row + 1, &wanted);
-        sheet.seen = (at.row..at.row + 1, wanted);
-        if let Some(column) = done.selected {
-            self.put_cursor(CellAt { column, ..at });
-        }
-        if done.activated && !self.inspect.is_open() {
-            self.inspect.toggle();
-        }
-    }
-
-    /// Arrow keys: up and down through the columns, left and right through the rows.
-    fn record_keys(&mut self, ui: &Ui, cx: &ViewCx<'_>, at: CellAt, columns: &[usize], rows: u64) -> CellAt {
-        if !cx.active || ui.memory(|memory| memory.focused().is_some()) {
-            return at;
-        }
-        let pressed = |key| ui.input_mut(|input| input.consume_key(Modifiers::NONE, key));
-        let mut to = at;
-        let (down, up) = (pressed(Key::ArrowDown), pressed(Key::ArrowUp));
-        let place = || columns.iter().position(|column| *column == at.column).unwrap_or(0);
-        let next = match (down, up) {
-            (true, _) => Some((place() + 1).min(columns.len().saturating_sub(1))),
-            (_, true) => Some(place().saturating_sub(1)),
-            _ => None,
-        };
-        if pressed(Key::ArrowRight) || pressed(Key::PageDown) {
-            to.row = (at.row + 1).min(rows - 1);
-        }
-        if pressed(Key::ArrowLeft) || pressed(Key::PageUp) {
-            to.row = at.row.saturating_sub(1);
-        }
-        to.column = next.and_then(|next| columns.get(next).copied()).unwrap_or(at.column);
-        if pressed(Key::Enter) || pressed(Key::Space) {
-            self.inspect.toggle();
-        }
-        if to != at {
-            if let Some(next) = next {
-                self.record.reveal(next as u64);
-            }
-            self.put_cursor(to);
-        }
-        to
     }
 
     /// The columns in their order, without hidden ones; listed anew where they were arranged anew.
@@ -588,6 +548,13 @@ const COMMANDS: &[ViewCommand<TableView>] = &[
     ViewCommand::new(Label::new("Show a pivot table", Icon::Group).keys(ALT, Key::Num4), |view, _| {
         view.show_as(Mode::Pivot)
     }),
+    ViewCommand::new(Label::new("Show a gallery", Icon::Module).keys(ALT, Key::Num5), |view, _| {
+        view.show_gallery()
+    }),
+    ViewCommand::new(Label::new("Flag records, or not any more", Icon::Tag), |view, _| view.flag()),
+    ViewCommand::new(Label::new("Next record of this class", Icon::CaretRight), |view, _| {
+        view.next_of_class()
+    }),
     ViewCommand::new(
         Label::new("Filter and sort rows", Icon::Filter).keys(ALT, Key::F).apart(),
         |view, _| {
@@ -651,6 +618,7 @@ impl View for TableView {
         upper.shrink_clip_rect(top);
         match self.mode {
             Mode::Table => self.grid_ui(&mut upper, cx),
+            Mode::Gallery => self.gallery_ui(&mut upper, cx),
             Mode::Record => self.record_ui(&mut upper, cx),
             Mode::Summary => self.summary_ui(&mut upper, cx),
             Mode::Pivot => self.pivot.ui(&mut upper, cx, &self.base, self.row_filter.filter(), &self.name),
@@ -666,8 +634,9 @@ impl View for TableView {
         self.take_copy(cx);
         // Last: the grid and the groups have things to give up, too.
         self.escape(ui, cx);
-        // The groups speak for themselves.
-        if self.mode != Mode::Pivot {
+        self.look_for_media(cx);
+        // Groups and pictures speak for themselves.
+        if !matches!(self.mode, Mode::Pivot | Mode::Gallery) {
             self.say(cx);
         }
     }
@@ -685,7 +654,17 @@ impl View for TableView {
             return true;
         }
         match request {
-            Request::GoTo(text) => self.go_to(text),
+            Request::GoTo(text) => {
+                let there = self.go_to(text);
+                if there && self.mode == Mode::Gallery {
+                    self.enter_gallery();
+                }
+                there
+            }
+            Request::Filter(condition, more) => {
+                self.row_filter.pick(condition.clone(), *more);
+                true
+            }
             Request::Column(column) if *column < self.main.columns() => {
                 self.leave_end();
                 let row = self.main.grid.cursor().map_or(self.main.grid.row_position().row, |cell| cell.row);
@@ -705,7 +684,8 @@ impl View for TableView {
     }
 
     fn subject(&self) -> Subject {
-        self.cursor().map_or(Subject::Node, |cell| Subject::Column(cell.column))
+        let cursor = self.cursor().filter(|_| self.mode != Mode::Gallery);
+        cursor.map_or(Subject::Node, |cell| Subject::Column(cell.column))
     }
 
     fn export(&self) -> Option<(String, Data)> {
@@ -713,6 +693,11 @@ impl View for TableView {
             && let Some(groups) = self.pivot.export()
         {
             return Some(groups);
+        }
+        if self.mode == Mode::Gallery
+            && let Some(rows) = self.gallery_export()
+        {
+            return Some(rows);
         }
         let sheet = self.sheet();
         let sifted = || {
@@ -746,6 +731,7 @@ impl View for TableView {
             cursor: grid.selection().map(|selection| selection.cursor),
             pivot: self.pivot.state(),
             row_filter: self.row_filter.state(),
+            gallery: self.gallery.state.clone(),
         })
     }
 
@@ -762,7 +748,7 @@ impl View for TableView {
             self.main.grid.select(Some(Selection::cell(place)));
         }
         self.restored = self.row_filter.is_on();
-        self.mode = state.mode;
+        (self.mode, self.gallery.state) = (state.mode, state.gallery);
         self.pivot.restore(state.pivot);
     }
 }
@@ -777,6 +763,7 @@ struct TableState {
     cursor: Option<grid::Place>,
     pivot: Pivot,
     row_filter: RowFilterState,
+    gallery: gallery::GalleryState,
 }
 
 impl TableView {

@@ -17,6 +17,7 @@ use crate::data::content::{Pixels, Sample};
 use crate::data::format::Opening;
 use crate::data::node::Node;
 use bytes::Bytes;
+use std::borrow::Cow;
 use zune_jpeg::errors::DecodeErrors;
 use zune_jpeg::zune_core::bytestream::ZCursor;
 use zune_jpeg::zune_core::colorspace::ColorSpace;
@@ -51,7 +52,7 @@ pub(super) fn open(opening: &Opening) -> Result<Node> {
         let what = "JPEG: its end marker (EOI) is missing; the file may be cut off";
         header.problem = Some(Error::malformed(what).at(source.len(task)?));
     }
-    picture::node(source, header, Jpeg { coding })
+    picture::node(source, header, Jpeg { coding, sides: (frame.width, frame.height) })
 }
 
 /// A frame header.
@@ -324,12 +325,42 @@ impl Codec for Refused {
 
 struct Jpeg {
     coding: Coding,
+    /// Width and height.
+    sides: (u16, u16),
 }
 
 impl Codec for Jpeg {
     fn frame(&self, task: &Task, source: &Source, _frame: u64, partial: bool) -> Result<Pixels> {
         let bytes = source.read(task, 0..source.len(task)?)?;
-        let mut raw = decode(task, &bytes, self.coding, partial)?;
+        Ok(self.coloured(decode(task, &bytes, self.coding, partial)?))
+    }
+
+    /// With 1, 2 or 4 of the 8 frequencies of each block, as libjpeg does it: where half of the sides is enough.
+    fn reduced(
+        &self,
+        task: &Task,
+        source: &Source,
+        _frame: u64,
+        (width, height): (u64, u64),
+        partial: bool,
+    ) -> Result<Option<Pixels>> {
+        let sides = u16::try_from(width).ok().zip(u16::try_from(height).ok());
+        let large = |long: u16, short: u64| u64::from(long) >= short.saturating_mul(2);
+        let is_large = large(self.sides.0, width) && large(self.sides.1, height);
+        let Some(sides) = sides.filter(|_| is_large && !partial && !self.coding.uneven) else {
+            return Ok(None);
+        };
+        let bytes = source.read(task, 0..source.len(task)?)?;
+        let raw = rare(&without_adobe(&bytes, self.coding), Some(sides));
+        task.check()?;
+        // What that decoder does not take is decoded as a whole.
+        Ok(raw.ok().map(|raw| self.coloured(raw)))
+    }
+}
+
+impl Jpeg {
+    /// Components as colours.
+    fn coloured(&self, mut raw: Pixels) -> Pixels {
         if raw.channels > 1 {
             raw.channels = 3;
         }
@@ -340,7 +371,7 @@ impl Codec for Jpeg {
             }
             Colours::Grey | Colours::Rgb => {}
         }
-        Ok(raw)
+        raw
     }
 }
 
@@ -363,19 +394,22 @@ pub(super) fn components(task: &Task, bytes: &[u8], partial: bool) -> Result<Pix
 
 /// The components as they are stored.
 fn decode(task: &Task, bytes: &[u8], coding: Coding, partial: bool) -> Result<Pixels> {
-    // What the components are was told already; both decoders would judge by Adobe's segment alone.
-    let mut without = Vec::new();
-    let bytes = match coding.adobe.and_then(|at| usize::try_from(at).ok()) {
-        Some(at) => {
-            without.extend_from_slice(bytes);
-            without.get_mut(at + 4..at + 9).into_iter().for_each(|name| name.fill(b' '));
-            &without
-        }
-        None => bytes,
-    };
-    let raw = if coding.apart || coding.uneven { rare(bytes)? } else { usual(task, bytes, partial)? };
+    let bytes = &without_adobe(bytes, coding);
+    let raw = if coding.apart || coding.uneven { rare(bytes, None)? } else { usual(task, bytes, partial)? };
     task.check()?;
     Ok(raw)
+}
+
+/// What the components are was told already; both decoders would judge by Adobe's segment alone.
+fn without_adobe(bytes: &[u8], coding: Coding) -> Cow<'_, [u8]> {
+    match coding.adobe.and_then(|at| usize::try_from(at).ok()) {
+        Some(at) => {
+            let mut without = bytes.to_vec();
+            without.get_mut(at + 4..at + 9).into_iter().for_each(|name| name.fill(b' '));
+            without.into()
+        }
+        None => bytes.into(),
+    }
 }
 
 /// By zune-jpeg.
@@ -399,8 +433,8 @@ fn usual(task: &Task, bytes: &[u8], partial: bool) -> Result<Pixels> {
     Ok(raw)
 }
 
-/// By jpeg-decoder.
-fn rare(bytes: &[u8]) -> Result<Pixels> {
+/// By jpeg-decoder; with about so many columns and rows at least, where fewer are enough.
+fn rare(bytes: &[u8], sides: Option<(u16, u16)>) -> Result<Pixels> {
     use jpeg_decoder::{ColorTransform, Decoder, Error as Fault};
     let refused = |error: Fault| match error {
         Fault::Unsupported(what) => Error::unsupported(format!("JPEG: {what:?}")),
@@ -420,7 +454,11 @@ fn rare(bytes: &[u8]) -> Result<Pixels> {
         4 => decoder.set_color_transform(ColorTransform::CMYK),
         _ => {}
     }
-    let mut raw = blank(info.width.into(), info.height.into(), channels, Sample::U8, false)?;
+    let (width, height) = match sides {
+        Some((width, height)) => decoder.scale(width, height).map_err(refused)?,
+        None => (info.width, info.height),
+    };
+    let mut raw = blank(width.into(), height.into(), channels, Sample::U8, false)?;
     let data = decoder.decode().map_err(refused)?;
     if data.len() != raw.data.len() {
         return Err(Error::bug("a decoder's size is not its pixels'"));

@@ -59,6 +59,18 @@ pub(super) trait Codec: Send + Sync {
         Ok(None)
     }
 
+    /// As [`Image::reduced`].
+    fn reduced(
+        &self,
+        _task: &Task,
+        _source: &Source,
+        _frame: u64,
+        _sides: (u64, u64),
+        _partial: bool,
+    ) -> Result<Option<Pixels>> {
+        Ok(None)
+    }
+
     /// The samples of `rect` as the file holds them, where `frame` makes other ones of them.
     fn stored(&self, _task: &Task, _source: &Source, _frame: u64, _rect: Rect) -> Result<Option<Pixels>> {
         Ok(None)
@@ -149,6 +161,16 @@ impl Image for Picture {
         let pixels = Arc::new(self.decode(task, frame)?);
         self.frames.put(frame, pixels.clone(), pixels.data.len());
         Ok(if all { (*pixels).clone() } else { pixels.crop(rect) })
+    }
+
+    fn reduced(&self, task: &Task, frame: u64, width: u64, height: u64) -> Result<Option<Pixels>> {
+        task.check()?;
+        if self.frames.peek(&frame).is_some() {
+            return Ok(None);
+        }
+        crate::bytes::guard::catch_decoder_panic("the picture", || {
+            self.codec.reduced(task, &self.source, frame, (width, height), self.partial)
+        })
     }
 
     fn stored(&self, task: &Task, frame: u64, rect: Rect) -> Result<Option<Pixels>> {

@@ -23,8 +23,13 @@ const LIST: f32 = 360.0;
 const COUNTING: f32 = 150.0;
 /// In even narrower ones the ways to look at the table are a menu.
 const TIGHT: f32 = 430.0;
-const MODES: [(Mode, &str); 4] =
-    [(Mode::Table, "Table"), (Mode::Record, "Record"), (Mode::Summary, "Summary"), (Mode::Pivot, "Pivot")];
+const MODES: [(Mode, &str); 5] = [
+    (Mode::Table, "Table"),
+    (Mode::Gallery, "Gallery"),
+    (Mode::Record, "Record"),
+    (Mode::Summary, "Summary"),
+    (Mode::Pivot, "Pivot"),
+];
 
 /// The state of the bar.
 #[derive(Default)]
@@ -45,13 +50,21 @@ impl Bar {
 impl TableView {
     pub(super) fn draw_bar(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let (before, width) = (self.mode, ui.max_rect().width());
-        if self.mode_switch(ui, width < TIGHT) && before == Mode::Record {
-            self.main.grid.request_focus();
+        // With a gallery there is one way more.
+        let tight = if self.gallery.is_there() { NARROW } else { TIGHT };
+        if self.mode_switch(ui, width < tight) {
+            match (before, self.mode) {
+                (_, Mode::Gallery) => self.enter_gallery(),
+                (Mode::Record, _) => self.main.grid.request_focus(),
+                (Mode::Gallery, _) => self.leave_gallery(),
+                _ => {}
+            }
         }
         if self.mode == Mode::Record {
             self.step_bar(ui);
         }
-        if self.mode != Mode::Pivot && (self.mode == Mode::Table || width >= TIGHT) {
+        let of_cells = !matches!(self.mode, Mode::Pivot | Mode::Gallery);
+        if of_cells && (self.mode == Mode::Table || width >= TIGHT) {
             self.columns_menu(ui, cx);
         }
         let words = if self.row_filter.is_open() {
@@ -63,7 +76,9 @@ impl TableView {
             self.row_filter.toggle();
         }
         let narrow = width < NARROW;
-        if narrow && self.mode != Mode::Pivot {
+        if self.mode == Mode::Gallery {
+            self.gallery_bar(ui, cx);
+        } else if narrow && self.mode != Mode::Pivot {
             self.more_menu(ui, cx);
         } else if !narrow {
             self.options_menu(ui, cx);
@@ -89,13 +104,17 @@ impl TableView {
 
     /// The ways to look at the table, in a menu where the bar is tight; true if another one was chosen.
     fn mode_switch(&mut self, ui: &mut Ui, tight: bool) -> bool {
+        let there = |mode: &&(Mode, &'static str)| {
+            mode.0 != Mode::Gallery || self.gallery.is_there() || self.mode == mode.0
+        };
+        let modes: Vec<(Mode, &str)> = MODES.iter().filter(there).copied().collect();
         if !tight {
-            return theme::segmented(ui, "View", &mut self.mode, &MODES);
+            return theme::segmented(ui, "View", &mut self.mode, &modes);
         }
         let before = self.mode;
-        let words = MODES.iter().find(|(mode, _)| *mode == before).map_or("", |(_, words)| words);
+        let words = modes.iter().find(|(mode, _)| *mode == before).map_or("", |(_, words)| words);
         drop_down(ui, words, "RenderSpec at the table, a record, a summary or groups", |ui| {
-            for (mode, words) in MODES {
+            for (mode, words) in modes.iter().copied() {
                 if ui.selectable_label(mode == before, words).clicked() {
                     self.mode = mode;
                     ui.close();

@@ -19,6 +19,7 @@ use super::row_filter::{Numbers, RowFilter};
 use crate::gui::grid::{Cell, CellKind, ColumnHead, Grid, GridModel, GridRows, Side, thousands};
 use crate::gui::icons::Icon;
 use crate::gui::timings;
+use crate::gui::views::gallery::Page;
 
 /// A table on a grid: its rows in memory, and where it is scrolled to.
 pub(super) struct Sheet {
@@ -168,6 +169,11 @@ impl Sheet {
         }
     }
 
+    /// The condition that a column has the value of a cell, where that is in memory and can be asked.
+    pub(super) fn like(&self, row: u64, column: usize) -> Option<Condition> {
+        self.equal(column, &self.cell(row, column))
+    }
+
     /// The condition that a column has the value of this cell, where that can be asked.
     fn equal(&self, column: usize, cell: &Cell<'_>) -> Option<Condition> {
         let name = self.names.get(column)?.clone();
@@ -249,6 +255,8 @@ pub(super) struct Model<'a> {
     pub(super) sheet: &'a mut Sheet,
     pub(super) jobs: &'a Jobs,
     pub(super) row_filter: &'a mut RowFilter,
+    /// What has pictures for cells.
+    pub(super) gallery: &'a Page,
 }
 
 impl GridModel for Model<'_> {
@@ -278,7 +286,11 @@ impl GridModel for Model<'_> {
     }
 
     fn cell(&self, row: u64, column: usize) -> Cell<'_> {
-        self.sheet.cell(row, column)
+        let cell = self.sheet.cell(row, column);
+        match self.gallery.cell_picture(&self.sheet.table, row, column) {
+            Some(picture) => cell.with(picture),
+            _ => cell,
+        }
     }
 
     fn want(&mut self, rows: Range<u64>, columns: &[usize]) {

@@ -1,8 +1,9 @@
 //! The record view: one row as a form, a line for each column.
 
-use egui::{Align2, Rect, Role, Sense, Ui, WidgetInfo, pos2, vec2};
+use egui::{Align2, Key, Modifiers, Rect, Role, Sense, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
 use super::model::Sheet;
+use super::{TableView, ViewCx};
 use crate::gui::grid::{CellAt, CellKind};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, body_font, italic_font, mono_font, mono_small_font, size, space};
@@ -107,4 +108,63 @@ fn line(
         }
     }
     response
+}
+
+impl TableView {
+    pub(super) fn record_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let place = ui.available_rect_before_wrap();
+        let rows = self.sheet().table.rows().number();
+        let columns = self.standing();
+        if rows == 0 || columns.is_empty() {
+            theme::empty_state(ui, Icon::Form, self.rows().none(), "");
+            return;
+        }
+        let at = self.cursor().unwrap_or(CellAt { row: 0, column: columns[0] });
+        let at = self.record_keys(ui, cx, at, &columns, rows);
+        let mut child = ui.new_child(UiBuilder::new().max_rect(place).id_salt("record"));
+        let sheet = self.end.sheet_mut().unwrap_or(&mut self.main);
+        let done = self.record.ui(&mut child, sheet, at, &columns);
+        let wanted: Vec<usize> = self.record.seen.clone();
+        sheet.pages.want(cx.jobs, at.row..at.row + 1, &wanted);
+        sheet.seen = (at.row..at.row + 1, wanted);
+        if let Some(column) = done.selected {
+            self.put_cursor(CellAt { column, ..at });
+        }
+        if done.activated && !self.inspect.is_open() {
+            self.inspect.toggle();
+        }
+    }
+
+    /// Arrow keys: up and down through the columns, left and right through the rows.
+    fn record_keys(&mut self, ui: &Ui, cx: &ViewCx<'_>, at: CellAt, columns: &[usize], rows: u64) -> CellAt {
+        if !cx.active || ui.memory(|memory| memory.focused().is_some()) {
+            return at;
+        }
+        let pressed = |key| ui.input_mut(|input| input.consume_key(Modifiers::NONE, key));
+        let mut to = at;
+        let (down, up) = (pressed(Key::ArrowDown), pressed(Key::ArrowUp));
+        let place = || columns.iter().position(|column| *column == at.column).unwrap_or(0);
+        let next = match (down, up) {
+            (true, _) => Some((place() + 1).min(columns.len().saturating_sub(1))),
+            (_, true) => Some(place().saturating_sub(1)),
+            _ => None,
+        };
+        if pressed(Key::ArrowRight) || pressed(Key::PageDown) {
+            to.row = (at.row + 1).min(rows - 1);
+        }
+        if pressed(Key::ArrowLeft) || pressed(Key::PageUp) {
+            to.row = at.row.saturating_sub(1);
+        }
+        to.column = next.and_then(|next| columns.get(next).copied()).unwrap_or(at.column);
+        if pressed(Key::Enter) || pressed(Key::Space) {
+            self.inspect.toggle();
+        }
+        if to != at {
+            if let Some(next) = next {
+                self.record.reveal(next as u64);
+            }
+            self.put_cursor(to);
+        }
+        to
+    }
 }
