@@ -21,7 +21,7 @@ const LONE: usize = 12;
 const BROKEN: usize = 64;
 
 /// Bytes that are looked through for what is called, in a file that is something else.
-const DISGUISED: usize = 1 << 20;
+const DISGUISED: usize = 1 << 18;
 
 /// What the first bytes of a file tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -44,7 +44,7 @@ impl Pickle {
                 let beside = [object.named, object.state].into_iter().flatten().any(|id| is(&id));
                 let plainly =
                     self.tuple(object.arguments).is_some_and(<[Id]>::is_empty) && object.named.is_none();
-                is(&object.class) && (!plainly || object.state.is_none())
+                is(&object.class) && (!plainly || object.state.is_none() && self.fault().is_none())
                     || beside
                     || any(&object.items)
                     || any_pair(&object.pairs)
