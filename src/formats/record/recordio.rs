@@ -51,7 +51,9 @@ fn sniff(head: &Head) -> Match {
         _ if head.is_folder => Match::No,
         true => Match::Yes,
         // Whatever follows the number, or does not.
-        false if head.first.starts_with(&recordio::MAGIC) && head.has_extension(FORMAT.extensions) => Match::Yes,
+        false if head.first.starts_with(&recordio::MAGIC) && head.has_extension(FORMAT.extensions) => {
+            Match::Yes
+        }
         false => Match::Maybe,
     }
 }
