@@ -356,7 +356,11 @@ fn say(
         let run = wanted.curves.runs.get(drawn.run).map_or("", String::as_str);
         let time = time(point.wall_time).unwrap_or_default();
         let relative = point.wall_time - series.start;
-        let relative = if relative.is_finite() { duration(relative) } else { String::new() };
+        let relative = match relative {
+            of if !of.is_finite() => String::new(),
+            of if of < 0.0 => duration(of),
+            of => format!("+{}", duration(of)),
+        };
         rows.push((drawn.run, legend::name(run), *point, smooth.copied(), time, relative));
     }
     let Some((_, run, point, smooth, time, _)) = rows.first() else { return };
@@ -380,7 +384,7 @@ fn say(
                 ui.label(theme::mono(display::signed(point.step)));
                 ui.label(theme::mono(cell::float64(point.value)));
                 ui.label(theme::mono(smooth.map_or(String::new(), display::short_number)));
-                let behind = if relative.is_empty() { String::new() } else { format!("  +{relative}") };
+                let behind = if relative.is_empty() { String::new() } else { format!("  {relative}") };
                 ui.label(theme::mono(format!("{time}{behind}")));
                 ui.end_row();
             }
