@@ -16,6 +16,10 @@ pub(super) const CHANGES: &str = "is changed in place for the whole program";
 /// Opcodes that lie across the end of a frame.
 pub(super) const HIDES: &str = "stands for code that may hide in data across the end of a frame, which versions of Python read differently";
 
+/// joblib's wrappers around arrays, made in a way that joblib does not.
+pub(super) const WRAPS: &str =
+    "stands for an array whose bytes hold code for who loads it without joblib: joblib does not make it so";
+
 const COMMANDS: &str = "runs programs on the machine";
 const CODE: &str = "runs Python code that it is given";
 const IMPORTS: &str = "imports, and so runs, a module";

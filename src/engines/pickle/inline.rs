@@ -13,6 +13,9 @@ use crate::bytes::task::Task;
 use crate::data::dtype::numpy::Described;
 use bytes::Bytes;
 
+/// The class of the wrapper, and its whole name.
+pub(super) const CLASS: &str = "NumpyArrayWrapper";
+pub(super) const WRAPPER: &str = "joblib.numpy_pickle.NumpyArrayWrapper";
 /// Modules that the wrapper is in.
 pub(super) const JOBLIB: [&str; 2] = ["joblib.numpy_pickle", "sklearn.externals.joblib.numpy_pickle"];
 
@@ -20,18 +23,14 @@ impl Pickle {
     /// The object that is a wrapper of joblib around an array.
     pub(super) fn wrapper(&self, id: Id) -> Option<&Object> {
         let Value::Object(object) = self.value(id) else { return None };
-        self.is(object.class, &JOBLIB, "NumpyArrayWrapper").then_some(object)
+        self.is(object.class, &JOBLIB, CLASS).then_some(object)
     }
 
     /// Whether joblib's class of wrappers stands anywhere but as the class of an object that is made without arguments and
     /// filled at once: made by another way, joblib takes it for a wrapper, and bytes behind it for elements, where nothing else does.
     pub(super) fn has_hidden_wrappers(&self) -> bool {
-        let is = |id: &Id| self.is(*id, &JOBLIB, "NumpyArrayWrapper");
-        if !self
-            .globals()
-            .iter()
-            .any(|(module, name)| name == "NumpyArrayWrapper" && JOBLIB.contains(&module.as_str()))
-        {
+        let is = |id: &Id| self.is(*id, &JOBLIB, CLASS);
+        if !self.globals().iter().any(|(module, name)| name == CLASS && JOBLIB.contains(&module.as_str())) {
             return false;
         }
         let any = |ids: &[Id]| ids.iter().any(is);

@@ -37,8 +37,11 @@ impl Report {
             let (module, name) = pickle.global(*id).unwrap_or_default();
             report.changed(module, name);
         }
-        if pickle.facts.torn.is_some() || pickle.has_hidden_wrappers() {
+        if pickle.facts.torn.is_some() {
             report.torn();
+        }
+        if pickle.has_hidden_wrappers() {
+            report.wrapped();
         }
         report.called(pickle);
         if let Some(fault) = pickle.fault() {
@@ -66,6 +69,11 @@ impl Report {
     /// An opcode lies across the end of a frame.
     pub(super) fn torn(&mut self) {
         self.suspect("?".to_owned(), Verdict::Dangerous, effects::HIDES);
+    }
+
+    /// An array's wrapper is not made as joblib makes it.
+    pub(super) fn wrapped(&mut self) {
+        self.suspect(super::inline::WRAPPER.to_owned(), Verdict::Dangerous, effects::WRAPS);
     }
 
     /// Something that is imported is changed in place.

@@ -4,7 +4,7 @@
 use super::common_opcodes::CommonOpcodes;
 use super::frame::Frame;
 use super::huge::{Check, Feed, HugePickle, STRIDE, added, broken};
-use super::inline::{JOBLIB, literal};
+use super::inline::{CLASS, JOBLIB, literal};
 use super::machine::Pickle;
 use super::names::{CALL, CALLS, Report, Verdict, inner, is_plain};
 use super::opcode::{Op, Span};
@@ -194,7 +194,7 @@ impl OpcodeScan {
         let tag = self.tag(task, huge, &op, at..next)?;
         let rest = huge.bytes.get(next as usize..).unwrap_or_default();
         if tag.is_some_and(|tag| self.kind(tag).1) && !is_made_plainly(rest) {
-            self.report.torn();
+            self.report.wrapped();
         }
         self.watch(task, huge, &op, tag, at..next)?;
         let wrapper = match op {
@@ -295,7 +295,7 @@ impl OpcodeScan {
             return NAMELESS;
         }
         let number = self.names.len() as u32;
-        let joblib = JOBLIB.contains(&module) && name == "NumpyArrayWrapper";
+        let joblib = JOBLIB.contains(&module) && name == CLASS;
         self.names.push(key.clone());
         self.kinds.push((is_plain(module, name), joblib));
         self.numbers.insert(key, number);

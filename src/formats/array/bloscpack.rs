@@ -22,15 +22,11 @@ use crate::data::dtype::DType;
 use crate::data::format::{Format, Opening};
 use crate::data::node::Node;
 use crate::data::region::{Region, Span};
-use crate::data::sniff::{FIRST, Head, Magic, Match};
-use crate::engines::pickle;
+use crate::data::sniff::{Head, Magic, Match};
 use crate::formats::ALL;
 use bytes::Bytes;
 use header::{Check, Header, Numpy};
 use std::sync::{Arc, OnceLock};
-
-/// The largest pickle that is walked through when a file is opened, in bytes.
-const PICKLE: u64 = 256 << 20;
 
 /// The descriptor.
 pub static FORMAT: Format = Format {
@@ -90,21 +86,9 @@ fn open(opening: &Opening) -> Result<Node> {
 
 /// The file that was packed, by what it is itself.
 fn packed_file(opening: &Opening, inner: Source) -> Result<Node> {
-    let task = opening.task;
-    let len = inner.known_len().unwrap_or(0);
-    // A pickle has to be walked through to be known; a larger one is shown as bytes.
-    let part = |at: u64, most: usize| inner.read_up_to(task, at, most).unwrap_or_default();
-    if len <= PICKLE && pickle::is_pickle(&part(0, FIRST), part(len.saturating_sub(1), 1).first().copied()) {
-        return match inner.read(task, 0..len).unless_cancelled()? {
-            Ok(bytes) => pickle::node(task, opening.source.name(), &bytes, pickle::Numpy),
-            Err(error) => {
-                Ok(Node::new(opening.source.name(), "bytes").content(Content::Bytes(inner)).problem(error))
-            }
-        };
-    }
     let mut options = opening.options.clone();
     options.0.remove("format");
-    let mut node = ALL.unwrapped(task, opening.source.name(), "bytes", &inner, &options)?;
+    let mut node = ALL.unwrapped(opening.task, opening.source.name(), "bytes", &inner, &options)?;
     node.span = None;
     Ok(node)
 }

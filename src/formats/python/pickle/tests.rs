@@ -246,11 +246,15 @@ fn several_in_a_file_and_what_follows() {
         "wrapped.pkl.xz",
         "wrapped.pkl.lzma",
         "wrapped.pkl.lz4",
+        "wrapped.pkl.zst",
     ] {
         let document = opened(name).unwrap();
         assert_eq!(document.root.formats.last().map(|format| format.id), Some("pickle"), "{name}");
         assert_eq!(find(&document.root, "2/three").value.as_deref(), Some("3.0"), "{name}");
     }
+    let chunk = opened("wrapped_blosc").unwrap();
+    assert_eq!(chunk.root.formats.last().map(|format| format.id), Some("pickle"));
+    assert_eq!(find(&chunk.root, "19/2/three").value.as_deref(), Some("3.0"));
 }
 
 #[test]
