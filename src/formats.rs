@@ -101,6 +101,7 @@ pub static FORMATS: &[&Format] = &[
     &model::training_run::FORMAT,
     &model::huggingface::FORMAT,
     &model::safetensors::SHARDED,
+    &model::gguf::SPLIT,
     &model::pytorch::DISTRIBUTED,
     &model::pytorch::SHARDED,
     &table::delta::FORMAT,

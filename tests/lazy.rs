@@ -19,6 +19,7 @@ const AT_MOST: u64 = 1 << 20;
 /// Formats that have no file of a gigabyte.
 const NOT_HERE: &[(&str, &str)] = &[
     ("safetensors_sharded", "a folder"),
+    ("gguf_split", "a folder"),
     ("huggingface", "a folder"),
     ("training_run", "a folder"),
     (

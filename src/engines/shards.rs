@@ -47,17 +47,31 @@ pub struct Shard<L> {
     pub report: Option<Report>,
 }
 
+/// A file name of the form `NAME-00001-of-00003.END`: the name, the number, how many there are. `end` has its dot.
+pub fn shard_of<'a>(name: &'a str, end: &str) -> Option<(&'a str, u64, u64)> {
+    let (rest, total) = name.strip_suffix(end)?.rsplit_once("-of-")?;
+    let (prefix, number) = rest.rsplit_once('-')?;
+    let digits = |text: &str| {
+        let fits = (4..=9).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
+        fits.then(|| text.parse::<u64>().ok()).flatten()
+    };
+    Some((prefix, digits(number)?, digits(total)?))
+}
+
+/// The files of a folder that belong to no model of this name, opened as one of `formats` when somebody looks.
+pub fn others(
+    formats: Formats,
+    folder: &Path,
+    entries: &[Name],
+    belongs: impl Fn(&str) -> bool,
+) -> Vec<Arc<Node>> {
+    let shown = |entry: &&Name| !belongs(&entry.name) && !entry.name.starts_with('.');
+    entries.iter().filter(shown).map(|entry| Arc::new(beside(formats, folder, entry))).collect()
+}
+
 impl<L: Leaf> Shards<L> {
-    /// A file name of the form `NAME-00001-of-00003.safetensors`: the name, the number, how many there are.
     fn shard_of<'a>(&self, name: &'a str) -> Option<(&'a str, u64, u64)> {
-        let stem = name.strip_suffix(self.end)?;
-        let (rest, total) = stem.rsplit_once("-of-")?;
-        let (prefix, number) = rest.rsplit_once('-')?;
-        let digits = |text: &str| {
-            let fits = text.len() >= 4 && text.len() <= 9 && text.bytes().all(|b| b.is_ascii_digit());
-            fits.then(|| text.parse::<u64>().ok()).flatten()
-        };
-        Some((prefix, digits(number)?, digits(total)?))
+        shard_of(name, self.end)
     }
 
     /// The name of the model that an index is of.
@@ -94,11 +108,7 @@ impl<L: Leaf> Shards<L> {
         let prefix = entries.iter().filter(|e| !e.is_folder).find_map(|entry| self.model_of(&entry.name));
         let prefix = prefix.ok_or_else(|| Error::unsupported("a folder without shards of a model"))?;
         let folder = opening.source.path().ok_or_else(|| Error::bug("a folder without a path"))?;
-        let others = entries
-            .iter()
-            .filter(|entry| self.model_of(&entry.name) != Some(prefix) && !entry.name.starts_with('.'))
-            .map(|entry| Arc::new(beside(formats, folder, entry)))
-            .collect();
+        let others = others(formats, folder, entries, |name| self.model_of(name) == Some(prefix));
         Set::read(self, opening.task, folder, prefix, entries)?.open(opening.task, others)
     }
 

@@ -4,7 +4,7 @@
 //!
 //! Opening reads the header only. Of long lists (a vocabulary of 256,000 tokens) the place of every so-many-th item is
 //! kept; the tokenizer is a table that reads by range. Tensors are slices of the file. A model that is split into files
-//! (`model-00001-of-00003.gguf`) opens as one from any of them.
+//! (`model-00001-of-00003.gguf`) opens as one from any of them, and from their folder.
 
 mod header;
 mod metadata;
@@ -31,6 +31,15 @@ pub static FORMAT: Format = Format {
     ..Format::new("gguf", "GGUF", open)
 };
 
+/// The descriptor of folders that hold one model in several files.
+pub static SPLIT: Format = Format {
+    extensions: &[],
+    sniff: Some(split::sniff_folder),
+    reads: &[Kind::Array, Kind::Table],
+    holds_weights: true,
+    ..Format::new("gguf_split", "Split GGUF model", split::open_folder)
+};
+
 /// How a file begins.
 const MAGIC: &[u8] = b"GGUF";
 
@@ -40,11 +49,11 @@ fn open(opening: &Opening) -> Result<Node> {
         return Ok(node);
     }
     let header = header::read(task, source)?;
-    tree(task, Node::new("", "file"), vec![(source.clone(), header)])
+    tree(task, Node::new("", "file"), vec![(source.clone(), header)], Vec::new())
 }
 
-/// The tree of a model of one file, or of several of which the first tells about all.
-fn tree(task: &Task, mut root: Node, files: Vec<(Source, Header)>) -> Result<Node> {
+/// The tree of a model of one file, or of several of which the first tells about all; `others` follow its tensors.
+fn tree(task: &Task, mut root: Node, files: Vec<(Source, Header)>, others: Vec<Arc<Node>>) -> Result<Node> {
     if let Some((_, first)) = files.first() {
         metadata::describe(&mut root, first);
     }
@@ -76,6 +85,7 @@ fn tree(task: &Task, mut root: Node, files: Vec<(Source, Header)>) -> Result<Nod
         let what = format!("header: {count} with problems; the first: {}", first.what());
         root.problem = Some(Error::malformed(what).at(first.offset().unwrap_or(0)));
     }
+    after.extend(others);
     Ok(modules::tree(root, leaves, after))
 }
 

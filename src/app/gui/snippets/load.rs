@@ -282,15 +282,8 @@ fn tensors(file: &File, node: &Node) -> Option<String> {
     if let Some(code) = torch(file) {
         return Some(code);
     }
-    if file.format == "gguf" {
-        let reader = format!("import gguf\nreader = gguf.GGUFReader({from})");
-        return Some(match node.label {
-            "tensor" => format!(
-                "{reader}\ntensor = next(t for t in reader.tensors if t.name == {})\nvalues = gguf.dequantize(tensor.data, tensor.tensor_type)",
-                quoted(key(file))
-            ),
-            _ => reader,
-        });
+    if matches!(file.format, "gguf" | "gguf_split") {
+        return Some(gguf(node, file));
     }
     let folder = match file.format {
         "safetensors_sharded" => Some(format!("Path({from})")),
@@ -320,6 +313,32 @@ fn tensors(file: &File, node: &Node) -> Option<String> {
             )
         }
     })
+}
+
+/// What the package gguf reads; of a model in several files by all of them.
+fn gguf(node: &Node, file: &File) -> String {
+    let from = &file.python;
+    let folder = match file.format {
+        "gguf_split" => Some(format!("Path({from})")),
+        _ if file.name.contains("-of-") => Some(format!("Path({from}).parent")),
+        _ => None,
+    };
+    let (reader, tensors) = match folder {
+        Some(folder) => (
+            format!(
+                "import gguf\nfrom pathlib import Path\nreaders = [gguf.GGUFReader(part) for part in sorted({folder}.glob(\"*-of-*.gguf\"))]"
+            ),
+            "for reader in readers for t in reader.tensors",
+        ),
+        None => (format!("import gguf\nreader = gguf.GGUFReader({from})"), "for t in reader.tensors"),
+    };
+    match node.label {
+        "tensor" => format!(
+            "{reader}\ntensor = next(t {tensors} if t.name == {})\nvalues = gguf.dequantize(tensor.data, tensor.tensor_type)",
+            quoted(key(file))
+        ),
+        _ => reader,
+    }
 }
 
 /// What PyTorch loads with its own functions; of checkpoints only what runs no code of theirs.

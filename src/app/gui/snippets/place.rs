@@ -61,8 +61,10 @@ impl File {
         match self.format {
             "gzip" | "zstd" | "bzip2" | "xz" | "lz4" | "zlib" => self.unpack(),
             "zip" | "tar" if !self.inner.is_empty() && !is_folder(node) => self.extract(node),
-            "safetensors_sharded" if part => false,
-            "folder" | "dataset" | "safetensors_sharded" if !self.inner.is_empty() => self.enter(node),
+            "safetensors_sharded" | "gguf_split" if part => false,
+            "folder" | "dataset" | "safetensors_sharded" | "gguf_split" if !self.inner.is_empty() => {
+                self.enter(node)
+            }
             _ => false,
         }
     }

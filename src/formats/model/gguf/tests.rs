@@ -146,6 +146,9 @@ fn files_of_a_split_model_are_one_from_any_of_them() {
     let last = opened("split/model-00003-of-00003.gguf");
     assert_eq!(tensors(&last), whole);
     assert!(last.root.attributes.contains(&("general.name".to_owned(), "in three files".into())));
+    let folder = opened("split");
+    assert_eq!((folder.format.id, tensors(&folder)), ("gguf_split", whole));
+    assert!(opened("split_part_missing").root.problem.is_some());
     let document = opened("split_part_missing/model-00003-of-00003.gguf");
     let problem = document.root.problem.as_ref().unwrap().message();
     assert!(problem.contains("these are missing: model-00002-of-00003.gguf"), "{problem}");
