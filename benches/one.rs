@@ -8,6 +8,8 @@
 //! children FILE NODE          opens the file and lists the first 100 children
 //! summary FILE                the exact summary of all columns; `first-summary` what is there at first
 //! page FILE NODE FIRST        opens the file and reads 100 rows
+//! count FILE NODE             opens the file and counts its rows to the end
+//! last FILE NODE              opens the file and reads its last 100 rows
 //! parameters FILE             statistics and content hashes of all tensors
 //! copy FILE                   a copy in memory of as many bytes, by all threads
 //! queries SQL FILE…           each statement of a file on its own line: `seconds NAME X`
@@ -41,6 +43,8 @@ fn main() -> std::process::ExitCode {
         ["summary", file] => summaries(file, true),
         ["first-summary", file] => summaries(file, false),
         ["page", file, node, first] => page(file, node, first),
+        ["count", file, node] => count(file, node),
+        ["last", file, node] => last(file, node),
         ["parameters", file] => parameters(file),
         ["copy", file] => copy(file),
         ["queries", statements, files @ ..] => queries(statements, files),
@@ -195,6 +199,23 @@ fn page(file: &str, path: &str, first: &str) -> Result<()> {
     let table = table(node(file, path)?.as_ref())?;
     let columns: Vec<usize> = (0..table.schema().fields().len()).collect();
     let batch = table.read(&Task::new(), first..first + 100, &columns)?;
+    report(began);
+    if batch.num_rows() == 100 { Ok(()) } else { Err(Error::bug(format!("{} rows", batch.num_rows()))) }
+}
+
+fn count(file: &str, path: &str) -> Result<()> {
+    let began = Instant::now();
+    let rows = table(node(file, path)?.as_ref())?.count(&Task::new())?;
+    report(began);
+    println!("rows {rows}");
+    Ok(())
+}
+
+fn last(file: &str, path: &str) -> Result<()> {
+    let began = Instant::now();
+    let table = table(node(file, path)?.as_ref())?;
+    let columns: Vec<usize> = (0..table.schema().fields().len()).collect();
+    let (_, batch) = table.tail(&Task::new(), 100, &columns)?;
     report(began);
     if batch.num_rows() == 100 { Ok(()) } else { Err(Error::bug(format!("{} rows", batch.num_rows()))) }
 }

@@ -11,13 +11,11 @@ of Q4_K. measure.py says how things are measured; `copy` is a copy in memory of 
 """
 
 import json
-import os
 import struct
 import sys
-from pathlib import Path
 
 from make_data import make_pickle
-from measure import Case, main, peer, program
+from measure import Case, main, make, peer, program
 
 SHARDS, LAYERS, HIDDEN, INNER, WORDS = 6, 32, 4096, 11008, 32000
 
@@ -109,17 +107,6 @@ MADE = {
 }
 
 
-def make(folder):
-    """Writes what is missing."""
-    for name, write in MADE.items():
-        path = folder / name
-        if not path.exists():
-            print(f"making {path}", file=sys.stderr)
-            part = folder / f"{name}.part"
-            write(part)
-            os.rename(part, path)
-
-
 def one(group, what, who, *arguments, **options):
     return Case(group, what, who, [program("one"), *arguments], **options)
 
@@ -186,6 +173,7 @@ GROUPS = {
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--make"]:
-        make(Path(sys.argv[2]))
+        del sys.argv[1]
+        make(MADE, __doc__)
     else:
         main(GROUPS, __doc__, "weights")
