@@ -301,6 +301,28 @@ impl Mini {
 }
 
 impl DType {
+    /// The type of numbers that NumPy and ml_dtypes call by this name.
+    pub fn of_name(name: &str) -> Option<DType> {
+        Some(match name {
+            "bool" => DType::Bool,
+            "int8" => DType::I8,
+            "int16" => DType::I16,
+            "int32" => DType::I32,
+            "int64" => DType::I64,
+            "uint8" => DType::U8,
+            "uint16" => DType::U16,
+            "uint32" => DType::U32,
+            "uint64" => DType::U64,
+            "float16" => DType::F16,
+            "bfloat16" => DType::BF16,
+            "float32" => DType::F32,
+            "float64" => DType::F64,
+            "complex64" => DType::C64,
+            "complex128" => DType::C128,
+            _ => DType::Mini(*Mini::ALL.iter().find(|mini| mini.name() == name)?),
+        })
+    }
+
     /// Bytes of one delivered element (one byte for types under a byte).
     pub fn size(&self) -> u64 {
         match self {

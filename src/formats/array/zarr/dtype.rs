@@ -8,7 +8,7 @@ use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 pub(super) use crate::data::dtype::ByteOrder;
 use crate::data::dtype::numpy::Word;
-use crate::data::dtype::{DType, Field, Mini, Record, TimeBase, TimeUnit, Variable};
+use crate::data::dtype::{DType, Field, Record, TimeBase, TimeUnit, Variable};
 use arrow::datatypes::DataType;
 use serde_json::Value;
 use std::sync::Arc;
@@ -140,24 +140,11 @@ pub(super) fn of_typestr(text: &str) -> Result<Element> {
 
 /// The types with a plain name, which both versions know.
 fn of_name(name: &str) -> Option<DType> {
-    Some(match name {
-        "bool" => DType::Bool,
-        "int8" => DType::I8,
-        "int16" => DType::I16,
-        "int32" => DType::I32,
-        "int64" => DType::I64,
-        "uint8" => DType::U8,
-        "uint16" => DType::U16,
-        "uint32" => DType::U32,
-        "uint64" => DType::U64,
-        "float16" => DType::F16,
-        "bfloat16" => DType::BF16,
-        "float32" => DType::F32,
-        "float64" => DType::F64,
-        "complex64" | "complex_float32" => DType::C64,
-        "complex128" | "complex_float64" => DType::C128,
-        _ => DType::Mini(*Mini::ALL.iter().find(|mini| mini.name() == name)?),
-    })
+    match name {
+        "complex_float32" => Some(DType::C64),
+        "complex_float64" => Some(DType::C128),
+        _ => DType::of_name(name),
+    }
 }
 
 /// The type of a `data_type` of version 3.

@@ -11,7 +11,7 @@ use crate::data::content::array::Plain;
 use crate::data::content::{Array, Content};
 use crate::data::dtype::numpy::literal::{Literal, Value};
 use crate::data::dtype::numpy::{Described, describe};
-use crate::data::dtype::{ByteOrder, DType, Mini};
+use crate::data::dtype::{ByteOrder, DType};
 use crate::data::node::Node;
 use crate::engines::records::Window;
 use std::ops::Range;
@@ -300,39 +300,14 @@ impl ReadAt for Joined {
 
 /// A type by its name in NumPy's words, or ml_dtypes'.
 fn named(name: &str) -> Option<Described> {
-    const MINI: [Mini; 8] = [
-        Mini::F8E4M3FN,
-        Mini::F8E5M2,
-        Mini::F8E4M3FNUZ,
-        Mini::F8E5M2FNUZ,
-        Mini::F8E4M3B11FNUZ,
-        Mini::F8E4M3,
-        Mini::F8E3M4,
-        Mini::F8E8M0,
-    ];
     let dtype = match name {
-        "bool" => DType::Bool,
-        "int8" => DType::I8,
-        "int16" => DType::I16,
-        "int32" => DType::I32,
-        "int64" => DType::I64,
-        "uint8" => DType::U8,
-        "uint16" => DType::U16,
-        "uint32" => DType::U32,
-        "uint64" => DType::U64,
-        "float16" => DType::F16,
-        "bfloat16" => DType::BF16,
-        "float32" => DType::F32,
-        "float64" => DType::F64,
-        "complex64" => DType::C64,
-        "complex128" => DType::C128,
         // One byte an element, whatever its bits.
         "int4" => DType::I8,
         "uint4" => DType::U8,
-        other => match MINI.into_iter().find(|mini| mini.name() == other) {
-            Some(mini) => DType::Mini(mini),
+        _ => match DType::of_name(name).filter(|dtype| dtype.bits() >= 8) {
+            Some(dtype) => dtype,
             // As NumPy's arrays describe themselves.
-            None => return described_word(other),
+            None => return described_word(name),
         },
     };
     let order = ByteOrder::Little;
