@@ -16,7 +16,7 @@ mod problems;
 mod statistics;
 mod table;
 
-pub use framed::{Framed, RecordFraming};
+pub use framed::{Framed, PayloadKind, RecordFraming};
 pub use list::RecordList;
 pub use problems::Problems;
 pub use statistics::Payloads;
@@ -205,6 +205,18 @@ impl Payload {
         }
         Ok(node)
     }
+}
+
+/// Where the payload of a record begins, and in what: in the container's bytes where it lies in one piece, so that its
+/// parts are slices of these; else in those that were put together, named as the record is.
+///
+/// # Errors
+/// Nested too deep.
+pub fn located(container: &dyn Container, record: &Record, payload: &Bytes) -> Result<(Source, u64)> {
+    Ok(match record.is_whole() {
+        true => (container.source().clone(), record.span.start),
+        false => (container.source().inflated(container.name(record), payload.clone())?, 0),
+    })
 }
 
 /// With the records of a container as children, its statistics and what is wrong with it.

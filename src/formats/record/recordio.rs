@@ -13,7 +13,7 @@ mod sidecar;
 #[cfg(test)]
 mod tests;
 
-use crate::bytes::error::{Error, Result, UnlessCancelled};
+use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::content::{Content, Kind, Rows, Table};
 use crate::data::format::{Format, Opening};
@@ -21,14 +21,12 @@ use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};
 use crate::engines::protobuf::Part;
 use crate::engines::records::container::{
-    self, Container, Framed, PlainColumns, Record, RecordFraming, RecordTable,
+    self, Container, Framed, PayloadKind, PlainColumns, Record, RecordTable,
 };
 use crate::engines::records::recordio::{self, RecordIo};
-use crate::engines::records::{Frame, Framing, Window};
 use crate::formats::ALL;
 use bytes::Bytes;
-use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// The descriptor.
 pub static FORMAT: Format = Format {
@@ -58,81 +56,35 @@ fn sniff(head: &Head) -> Match {
     }
 }
 
-/// What the records of a file are.
+/// What the payloads of a file are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Records {
-    /// An `IRHeader` and a payload.
+enum Payloads {
+    /// An `IRHeader` and a payload of its own.
     Images,
     /// SageMaker's messages.
     Messages,
-    /// Anything.
-    Unknown,
 }
 
-/// The framing, with what is known of the records.
-pub(super) struct Frames {
-    of: OnceLock<Records>,
-}
-
-impl Framing for Frames {
-    fn frame(&self, window: &mut Window, at: u64) -> Result<Option<Frame>> {
-        RecordIo.frame(window, at)
-    }
-
-    fn resume(&self, window: &mut Window, at: u64) -> Result<Option<u64>> {
-        RecordIo.resume(window, at)
-    }
-}
-
-impl RecordFraming for Frames {
-    fn payload<'w>(
+impl PayloadKind for Payloads {
+    fn node(
         &self,
-        window: &'w mut Window<'_>,
-        frame: &Range<u64>,
-        scratch: &'w mut Vec<u8>,
-    ) -> Result<&'w [u8]> {
-        RecordIo.payload(window, frame, scratch)
-    }
-
-    fn len(&self, window: &mut Window<'_>, frame: &Range<u64>) -> Result<u64> {
-        RecordIo.len(window, frame)
-    }
-
-    fn node(&self, task: &Task, container: &Framed<Self>, record: &Record) -> Result<Option<Node>> {
-        let of = self.of.get().copied().unwrap_or(Records::Unknown);
-        if of == Records::Unknown {
-            return Ok(None);
-        }
-        let mut payload = Bytes::new();
-        container.read(task, std::slice::from_ref(record), &mut |_, read| {
-            payload = read.map(Bytes::copy_from_slice).unwrap_or_default();
-            Ok(())
-        })?;
-        let name = container.name(record);
-        // Of a record in one piece, parts are slices of the file.
-        let (source, start) = match record.is_whole() {
-            true => (container.source().clone(), record.span.start),
-            false => (container.source().inflated(name.as_str(), payload.clone())?, 0),
-        };
-        let part = Part::new(&payload, start);
-        let made = match of {
-            Records::Images => image::node(ALL, &name, &source, part),
-            _ => sagemaker::node(ALL, &name, &source, part),
-        };
-        match made.unless_cancelled()? {
-            Ok(node) => Ok(Some(node)),
-            Err(problem) => {
-                let payload = container::payload(container, task, record)?;
-                Ok(Some(payload.open(task, ALL, name)?.problem(problem)))
-            }
+        _task: &Task,
+        container: &dyn Container,
+        record: &Record,
+        payload: &Bytes,
+    ) -> Result<Option<Node>> {
+        let (source, start) = container::located(container, record, payload)?;
+        let (name, part) = (container.name(record), Part::new(payload, start));
+        match self {
+            Payloads::Images => image::node(ALL, &name, &source, part).map(Some),
+            Payloads::Messages => sagemaker::node(ALL, &name, &source, part).map(Some),
         }
     }
 }
 
 fn open(opening: &Opening) -> Result<Node> {
     let (task, source) = (opening.task, opening.source);
-    let frames = Frames { of: OnceLock::new() };
-    let records = Arc::new(Framed::new(source.clone(), ALL, frames, 0));
+    let records = Arc::new(Framed::of_a_kind(source.clone(), ALL, RecordIo, 0));
     records.extend(task, EAGER, EAGER as usize)?;
     let none = records.rows().known() == 0;
     if let (true, Some(problem)) = (none, records.problems().first()) {
@@ -144,29 +96,26 @@ fn open(opening: &Opening) -> Result<Node> {
     let complete = matches!(records.rows(), Rows::Exact(count) if count == first.len() as u64);
     let side = sidecar::Sidecars::read(task, source, records.problems())?;
     let problems = records.problems().clone();
-    let (of, table): (Records, Arc<dyn Table>) = if let Some(shape) = image::Shape::of(&first) {
+    let (kind, table): (_, Arc<dyn Table>) = if let Some(shape) = image::Shape::of(&first) {
         let columns = image::ImageColumns::new(shape, side, problems);
-        (Records::Images, Arc::new(RecordTable::new(records.clone(), columns)))
+        let kind = (Payloads::Images, "IRHeader and payload");
+        (Some(kind), Arc::new(RecordTable::new(records.clone(), columns)))
     } else if let Some(columns) = sagemaker::MessageColumns::of(&first, complete, problems) {
-        (Records::Messages, Arc::new(RecordTable::new(records.clone(), columns)))
+        let kind = (Payloads::Messages, "SageMaker's Record");
+        (Some(kind), Arc::new(RecordTable::new(records.clone(), columns)))
     } else {
-        (Records::Unknown, Arc::new(RecordTable::new(records.clone(), PlainColumns::new(false))))
-    };
-    let _ = records.framing.of.set(of);
-    let word = match of {
-        Records::Images => Some("IRHeader and payload"),
-        Records::Messages => Some("SageMaker's Record"),
-        Records::Unknown => None,
+        (None, Arc::new(RecordTable::new(records.clone(), PlainColumns::new(false))))
     };
     let mut node = Node::new(source.name(), "file").content(Content::Table(table));
-    if let Some(word) = word {
+    if let Some((kind, word)) = kind {
+        records.set_kind(kind);
         node = node.read_as("records", word);
     }
     Ok(container::node(node, &records))
 }
 
 /// The first records, for a look at what they are.
-fn looked_at(task: &Task, records: &Framed<Frames>) -> Result<Vec<Bytes>> {
+fn looked_at(task: &Task, records: &Framed<RecordIo, Payloads>) -> Result<Vec<Bytes>> {
     let found = records.records(task, 0..records.rows().known().min(EAGER))?;
     let (mut bytes, mut taken) = (0, 0);
     for record in &found {

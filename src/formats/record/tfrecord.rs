@@ -17,7 +17,7 @@ mod set;
 #[cfg(test)]
 mod tests;
 
-use crate::bytes::error::{Error, Result, UnlessCancelled};
+use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::content::{Content, Kind, Table};
 use crate::data::format::{Format, Opening, OptionSpec};
@@ -28,15 +28,13 @@ use crate::engines::protobuf::Part;
 use crate::engines::protobuf::schema::{MessageColumns, Schema};
 use crate::engines::protobuf::tree;
 use crate::engines::records::container::{
-    self, Container, Framed, PlainColumns, Record, RecordFraming, RecordTable,
+    self, Container, Framed, PayloadKind, PlainColumns, Record, RecordTable,
 };
 use crate::engines::records::tfrecord::{TfRecords, length};
-use crate::engines::records::{Frame, Framing, Window};
 use crate::engines::tfevents;
 use crate::formats::ALL;
 use bytes::Bytes;
-use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 pub use set::SET;
 
@@ -75,8 +73,8 @@ fn sniff(head: &Head) -> Match {
     }
 }
 
-/// What the records of a file are.
-enum Records {
+/// What the payloads of a file are.
+enum Payloads {
     /// `Example` or `SequenceExample`.
     Examples,
     /// Of a type that the user named.
@@ -85,56 +83,28 @@ enum Records {
     Unknown,
 }
 
-/// The framing, with what is known of the records.
-pub(super) struct Frames {
-    of: OnceLock<Records>,
-}
+/// The records of a file.
+type Records = Framed<TfRecords, Payloads>;
 
-impl Framing for Frames {
-    fn frame(&self, window: &mut Window, at: u64) -> Result<Option<Frame>> {
-        TfRecords.frame(window, at)
-    }
-
-    fn resume(&self, window: &mut Window, at: u64) -> Result<Option<u64>> {
-        TfRecords.resume(window, at)
-    }
-}
-
-impl RecordFraming for Frames {
-    fn payload<'w>(
+impl PayloadKind for Payloads {
+    fn node(
         &self,
-        window: &'w mut Window<'_>,
-        frame: &Range<u64>,
-        scratch: &'w mut Vec<u8>,
-    ) -> Result<&'w [u8]> {
-        TfRecords.payload(window, frame, scratch)
-    }
-
-    fn node(&self, task: &Task, container: &Framed<Self>, record: &Record) -> Result<Option<Node>> {
-        let mut payload = Bytes::new();
-        container.read(task, std::slice::from_ref(record), &mut |_, read| {
-            payload = read.map(Bytes::copy_from_slice).unwrap_or_default();
-            Ok(())
-        })?;
+        task: &Task,
+        container: &dyn Container,
+        record: &Record,
+        payload: &Bytes,
+    ) -> Result<Option<Node>> {
         if payload.is_empty() {
             return Ok(None);
         }
         let (source, name) = (container.source(), container.name(record));
-        let part = Part::new(&payload, record.span.start);
-        let made = match self.of.get() {
-            Some(Records::Examples) => {
+        let part = Part::new(payload, record.span.start);
+        match self {
+            Payloads::Examples => {
                 crate::engines::examples::record_node(task, ALL, &name, source, part).map(Some)
             }
-            Some(Records::Typed(schema)) => schema.node(ALL, &name, source, part).map(Some),
-            _ => unknown(task, &name, container, record, part),
-        };
-        match made.unless_cancelled()? {
-            Ok(node) => Ok(node),
-            // It is what its bytes are, and why it is not what others are is said.
-            Err(problem) => {
-                let payload = container::payload(container, task, record)?;
-                Ok(Some(payload.open(task, ALL, name)?.problem(problem)))
-            }
+            Payloads::Typed(schema) => schema.node(ALL, &name, source, part).map(Some),
+            Payloads::Unknown => unknown(task, &name, container, record, part),
         }
     }
 }
@@ -143,7 +113,7 @@ impl RecordFraming for Frames {
 fn unknown(
     task: &Task,
     name: &str,
-    container: &Framed<Frames>,
+    container: &dyn Container,
     record: &Record,
     part: Part,
 ) -> Result<Option<Node>> {
@@ -163,8 +133,7 @@ fn unknown(
 
 fn open(opening: &Opening) -> Result<Node> {
     let (task, source) = (opening.task, opening.source);
-    let frames = Frames { of: OnceLock::new() };
-    let records = Arc::new(Framed::new(source.clone(), ALL, frames, 0));
+    let records = Arc::new(Records::of_a_kind(source.clone(), ALL, TfRecords, 0));
     records.extend(task, EAGER, EAGER as usize)?;
     let none = records.rows().known() == 0;
     if let (true, Some(problem)) = (none, records.problems().first()) {
@@ -181,26 +150,26 @@ fn open(opening: &Opening) -> Result<Node> {
 }
 
 /// Records of a type that the user named.
-fn typed(opening: &Opening, records: &Arc<Framed<Frames>>, node: Node, path: &str) -> Result<Node> {
+fn typed(opening: &Opening, records: &Arc<Records>, node: Node, path: &str) -> Result<Node> {
     let schema = Schema::open(opening.task, opening.source, path, opening.options.get(MESSAGE.name))?;
     let schema = Arc::new(schema);
     let node = node.read_as("records", schema.message_name());
     let columns = MessageColumns::new(schema.clone(), records.problems().clone());
-    let _ = records.framing.of.set(Records::Typed(schema));
+    records.set_kind(Payloads::Typed(schema));
     Ok(node.content(Content::Table(Arc::new(RecordTable::new(records.clone(), columns)))))
 }
 
 /// Records that say themselves what they are.
-fn untyped(opening: &Opening, records: &Arc<Framed<Frames>>, mut node: Node) -> Result<Node> {
+fn untyped(opening: &Opening, records: &Arc<Records>, mut node: Node) -> Result<Node> {
     let all = opening.options.choice(&COLUMNS)? == "all";
     let (survey, complete) = sample::survey(opening.task, records, all)?;
     let table: Arc<dyn Table> = match survey.message() {
         None => {
-            let _ = records.framing.of.set(Records::Unknown);
+            records.set_kind(Payloads::Unknown);
             Arc::new(RecordTable::new(records.clone(), PlainColumns::new(false)))
         }
         Some(message) => {
-            let _ = records.framing.of.set(Records::Examples);
+            records.set_kind(Payloads::Examples);
             let word = match message {
                 Message::Example => "tf.train.Example",
                 Message::Sequence => "tf.train.SequenceExample",

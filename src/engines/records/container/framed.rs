@@ -8,11 +8,12 @@ use crate::data::content::Rows;
 use crate::data::format::Formats;
 use crate::data::node::Node;
 use crate::engines::records::{Frame, Framing, Index, NumberedFrame, Window};
+use bytes::Bytes;
 use parking_lot::Mutex;
 use rayon::prelude::*;
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Frames that are looked for while nobody else is let in.
 const SLICE: usize = 1 << 14;
@@ -52,25 +53,36 @@ pub trait RecordFraming: Framing + 'static {
     fn len(&self, _window: &mut Window<'_>, frame: &Range<u64>) -> Result<u64> {
         Ok(frame.end - frame.start)
     }
+}
 
-    /// A record as a node, where it is not what its payload is by the one door.
+/// What payloads are, where they are not what their bytes are by the one door: messages of a kind.
+pub trait PayloadKind: Send + Sync + 'static {
+    /// The node of a record with this payload; `None` where it is what its bytes are.
     ///
     /// # Errors
-    /// `Cancelled`; failures to read.
-    fn node(&self, _task: &Task, _container: &Framed<Self>, _record: &Record) -> Result<Option<Node>>
-    where
-        Self: Sized,
-    {
+    /// `Cancelled`; why the payload is not of that kind.
+    fn node(
+        &self,
+        task: &Task,
+        container: &dyn Container,
+        record: &Record,
+        payload: &Bytes,
+    ) -> Result<Option<Node>>;
+}
+
+/// No kind of its own.
+impl PayloadKind for () {
+    fn node(&self, _: &Task, _: &dyn Container, _: &Record, _: &Bytes) -> Result<Option<Node>> {
         Ok(None)
     }
 }
 
 /// The container.
-pub struct Framed<F> {
+pub struct Framed<F, K = ()> {
     source: Source,
     formats: Formats,
-    /// How frames are found and read.
-    pub framing: F,
+    framing: F,
+    kind: OnceLock<K>,
     index: Mutex<Index>,
     /// What the index knows, for those who do not wait for it.
     records: AtomicU64,
@@ -81,12 +93,21 @@ pub struct Framed<F> {
 }
 
 impl<F: RecordFraming> Framed<F> {
-    /// The frames from byte `start` on; none of them is looked at yet.
+    /// The frames from byte `start` on, whose payloads are what their bytes are; none of them is looked at yet.
     pub fn new(source: Source, formats: Formats, framing: F, start: u64) -> Self {
+        Framed::of_a_kind(source, formats, framing, start)
+    }
+}
+
+impl<F: RecordFraming, K: PayloadKind> Framed<F, K> {
+    /// The frames from byte `start` on, whose payloads may be of a kind that is found out ([`set_kind`](Framed::set_kind));
+    /// none of them is looked at yet.
+    pub fn of_a_kind(source: Source, formats: Formats, framing: F, start: u64) -> Self {
         Framed {
             source,
             formats,
             framing,
+            kind: OnceLock::new(),
             index: Mutex::new(Index::new(start)),
             records: AtomicU64::new(0),
             seen: AtomicU64::new(start),
@@ -94,6 +115,12 @@ impl<F: RecordFraming> Framed<F> {
             start,
             problems: Arc::default(),
         }
+    }
+
+    /// Says what the payloads are; the first word holds.
+    pub fn set_kind(&self, kind: K) {
+        // Whoever came second found the same.
+        let _ = self.kind.set(kind);
     }
 
     /// Finds frames until so many records are known, or all; at most about `most` frames.
@@ -206,7 +233,7 @@ impl<F: RecordFraming> Framed<F> {
     }
 }
 
-impl<F: RecordFraming> Container for Framed<F> {
+impl<F: RecordFraming, K: PayloadKind> Container for Framed<F, K> {
     fn source(&self) -> &Source {
         &self.source
     }
@@ -278,9 +305,20 @@ impl<F: RecordFraming> Container for Framed<F> {
     }
 
     fn node(&self, task: &Task, record: &Record) -> Result<Node> {
-        match self.framing.node(task, self, record)? {
-            Some(node) => Ok(node),
-            None => super::payload(self, task, record)?.open(task, self.formats, self.name(record)),
+        let by_its_bytes = || super::payload(self, task, record)?.open(task, self.formats, self.name(record));
+        let Some(kind) = self.kind.get() else { return by_its_bytes() };
+        let mut payload = None;
+        self.read(task, std::slice::from_ref(record), &mut |_, read| {
+            payload = read.ok().map(Bytes::copy_from_slice);
+            Ok(())
+        })?;
+        // What is broken is not taken for anything.
+        let Some(payload) = payload else { return by_its_bytes() };
+        match kind.node(task, self, record, &payload).unless_cancelled()? {
+            Ok(Some(node)) => Ok(node),
+            Ok(None) => by_its_bytes(),
+            // Why it is not what others are is said.
+            Err(problem) => Ok(by_its_bytes()?.problem(problem)),
         }
     }
 }

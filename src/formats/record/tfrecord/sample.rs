@@ -1,11 +1,11 @@
 //! Which records of a file are looked at to tell what they are.
 
-use super::{EAGER, Frames};
+use super::{EAGER, Records};
 use crate::bytes::error::Result;
 use crate::bytes::task::Task;
 use crate::data::content::Rows;
 use crate::engines::examples::Survey;
-use crate::engines::records::container::{Container, Framed};
+use crate::engines::records::container::Container;
 use crate::engines::records::tfrecord;
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ const THERE: usize = 8;
 const STEP: u64 = 1_024;
 
 /// Looks at a sample of the records, or at all; and whether those were all.
-pub(super) fn survey(task: &Task, records: &Arc<Framed<Frames>>, all: bool) -> Result<(Survey, bool)> {
+pub(super) fn survey(task: &Task, records: &Arc<Records>, all: bool) -> Result<(Survey, bool)> {
     let mut survey = Survey::default();
     if all {
         if let Some(len) = records.source().known_len() {
@@ -52,7 +52,7 @@ pub(super) fn survey(task: &Task, records: &Arc<Framed<Frames>>, all: bool) -> R
 }
 
 /// Looks at a sample of the records; whether those were all.
-pub(super) fn look(task: &Task, records: &Framed<Frames>, survey: &mut Survey) -> Result<bool> {
+pub(super) fn look(task: &Task, records: &Records, survey: &mut Survey) -> Result<bool> {
     let small = records.source().known_len().is_some_and(|len| len <= SMALL);
     let (most, enough) = if small { (u64::MAX, u64::MAX) } else { (RECORDS, FIRST) };
     records.extend(task, if small { u64::MAX } else { EAGER }, usize::MAX)?;
@@ -81,7 +81,7 @@ pub(super) fn look(task: &Task, records: &Framed<Frames>, survey: &mut Survey) -
 }
 
 /// Looks at some records all over the file, where that can be had without reading all before them.
-fn spread(task: &Task, records: &Framed<Frames>, survey: &mut Survey) -> Result<()> {
+fn spread(task: &Task, records: &Records, survey: &mut Survey) -> Result<()> {
     let source = records.source();
     let Some(len) = source.known_len().filter(|_| source.is_random_access()) else { return Ok(()) };
     let around = records.average().saturating_mul(4).clamp(AROUND, MOST) as usize;

@@ -6,7 +6,7 @@
 //!
 //! All shards of a set have the same columns, those of a sample of the records of several of them.
 
-use super::{Frames, Records, sample};
+use super::{Payloads, Records, sample};
 use crate::bytes::display::{self, natural_order};
 use crate::bytes::error::{Defect, Error, Result, UnlessCancelled};
 use crate::bytes::source::{Entry, Source};
@@ -17,12 +17,12 @@ use crate::data::node::Node;
 use crate::data::sniff::{Head, Match, has_extension};
 use crate::engines::examples::{ExampleColumns, Hints, Survey};
 use crate::engines::multifile::concat::{self, Part, Wanted};
-use crate::engines::records::container::{Columns, Container, Framed, RecordTable};
-use crate::engines::records::tfrecord::{HEAD, length};
+use crate::engines::records::container::{Columns, Container, RecordTable};
+use crate::engines::records::tfrecord::{HEAD, TfRecords, length};
 use crate::formats::ALL;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use super::features::Described;
 
@@ -220,9 +220,9 @@ fn of_set(task: &Task, root: &Path, set: Shards, described: &Described) -> Resul
 }
 
 /// The records of a file; nothing of them is read yet.
-fn framed(task: &Task, path: &Path) -> Result<Arc<Framed<Frames>>> {
+fn framed(task: &Task, path: &Path) -> Result<Arc<Records>> {
     let source = Source::open(task, path)?;
-    Ok(Arc::new(Framed::new(source, ALL, Frames { of: OnceLock::new() }, 0)))
+    Ok(Arc::new(Records::of_a_kind(source, ALL, TfRecords, 0)))
 }
 
 /// Looks at records of some of the files, and whether those were all; `None` where they are no examples.
@@ -248,7 +248,7 @@ fn shard(task: &Task, path: &Path, survey: &Survey, complete: bool, hints: &Hint
     if let (0, Some(problem)) = (records.rows().known(), records.problems().first()) {
         return Err(problem);
     }
-    let _ = records.framing.of.set(Records::Examples);
+    records.set_kind(Payloads::Examples);
     let columns = ExampleColumns::new(survey, complete, hints, records.problems().clone());
     Ok(Arc::new(RecordTable::new(records, columns)))
 }
