@@ -8,13 +8,14 @@ mod slot;
 
 pub use slot::{JobSpec, Partial, Shown, Slot};
 
+use crate::bytes::cache;
 use crate::bytes::guard::guarded;
 use crate::bytes::task::Task;
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// How urgent a job is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,6 +66,8 @@ struct Shared {
     for_background: Condvar,
     /// How often everything was cancelled.
     cancellations: AtomicU64,
+    /// How often freed memory was given back to the system.
+    trims: AtomicU64,
     wake: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -77,7 +80,12 @@ struct Queue {
     /// Workers for what is in the background, and how many of them have nothing to do.
     background: usize,
     idle: usize,
+    /// Whether a job has run since freed memory was last given back to the system.
+    worked: bool,
 }
+
+/// Freed memory is given back when there has been no job for so long: allocators keep what many threads freed.
+const SETTLED: Duration = Duration::from_secs(2);
 
 /// Workers that do what views wait for.
 const VIEW: usize = 5;
@@ -92,6 +100,7 @@ impl Jobs {
             for_views: Condvar::new(),
             for_background: Condvar::new(),
             cancellations: AtomicU64::new(0),
+            trims: AtomicU64::new(0),
             wake: Box::new(wake),
         });
         for n in 0..VIEW {
@@ -156,6 +165,13 @@ impl Jobs {
     /// How often everything was cancelled.
     fn cancellations(&self) -> u64 {
         self.0.0.cancellations.load(Ordering::Relaxed)
+    }
+
+    /// Says that much was freed that no job had: it is given back to the system as what jobs free, when there has been
+    /// none for a while.
+    pub fn freed(&self) {
+        self.0.0.queue.lock().worked = true;
+        self.0.0.for_views.notify_one();
     }
 
     /// Wakes the window.
@@ -225,12 +241,24 @@ impl Shared {
                 if let Some(info) = queue.all.iter_mut().find(|info| info.id == job.id) {
                     info.running = true;
                 }
+                queue.worked = true;
                 return Some(job);
             }
             let counts = usize::from(kind == Priority::Background);
             queue.idle += counts;
-            self.arrived(kind).wait(&mut queue);
+            // Whoever ends the last job comes here behind it.
+            let settled = if queue.worked && queue.all.is_empty() {
+                self.arrived(kind).wait_for(&mut queue, SETTLED).timed_out()
+            } else {
+                self.arrived(kind).wait(&mut queue);
+                false
+            };
             queue.idle -= counts;
+            if settled && queue.worked && queue.all.is_empty() {
+                queue.worked = false;
+                MutexGuard::unlocked(&mut queue, cache::trim);
+                self.trims.fetch_add(1, Ordering::Relaxed);
+            }
         }
     }
 
@@ -245,7 +273,6 @@ impl Shared {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use std::time::Duration;
 
     pub(super) fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
         for _ in 0..2_000 {
@@ -255,6 +282,26 @@ pub(crate) mod tests {
             std::thread::sleep(Duration::from_millis(5));
         }
         panic!("nothing came in ten seconds");
+    }
+
+    #[test]
+    fn memory_is_given_back_once_when_no_job_is_left() {
+        let jobs = Jobs::new(|| {});
+        let trims = || jobs.0.0.trims.load(Ordering::Relaxed);
+        let long = jobs.run("", Priority::Background, |task| {
+            while !task.is_cancelled() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        jobs.run("", Priority::View, |_| ());
+        std::thread::sleep(SETTLED + SETTLED / 4);
+        assert_eq!(trims(), 0);
+        long.cancel();
+        wait_for(|| (trims() == 1).then_some(()));
+        std::thread::sleep(SETTLED + SETTLED / 4);
+        assert_eq!(trims(), 1);
+        jobs.freed();
+        wait_for(|| (trims() == 2).then_some(()));
     }
 
     #[test]

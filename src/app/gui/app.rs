@@ -183,12 +183,12 @@ impl App {
         self.keep_title(ctx);
     }
 
-    /// Gives back what tabs and files had in memory that are closed now.
+    /// Tabs and files that are closed now had memory.
     fn trim_soon(&mut self) {
         let open = (self.tabs.len(), self.files.len());
         let before = std::mem::replace(&mut self.open, open);
         if open.0 < before.0 || open.1 < before.1 {
-            self.jobs.run("", gander::jobs::Priority::Background, |_| gander::bytes::cache::trim());
+            self.jobs.freed();
         }
     }
 
