@@ -171,6 +171,7 @@ struct SqlView {
 impl SqlView {
     /// Runs statements of the text, in their order; those that have a result already anew.
     fn run_statements(&mut self, cx: &mut ViewCx<'_>, wanted: Vec<std::ops::Range<usize>>) {
+        self.editor.close_offer();
         let text = self.editor.text.clone();
         let statements = wanted.into_iter().filter_map(|range| {
             let sql = text.get(range.clone())?.to_owned();

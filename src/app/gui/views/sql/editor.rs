@@ -59,6 +59,12 @@ impl Editor {
         self.offer = None;
     }
 
+    /// Offers nothing more at the word that was typed last.
+    pub(super) fn close_offer(&mut self) {
+        self.offer = None;
+        self.fresh = 0;
+    }
+
     /// Writes something at the cursor.
     pub(super) fn insert(&mut self, text: &str) {
         let mut at = self.cursor.min(self.text.len());

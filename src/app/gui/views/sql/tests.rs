@@ -120,6 +120,12 @@ fn names_are_offered_while_one_types() {
     harness.step();
     harness.step();
     assert_eq!(harness.state().view.save()["statement"], "select * from numbers");
+    harness.event(egui::Event::Text(" order by n desc".to_owned()));
+    until(&mut harness, |h| h.query_by_label("describe, keyword").is_some());
+    // What is run is written to its end.
+    harness.key_press_modifiers(egui::Modifiers::CTRL, Key::Enter);
+    until(&mut harness, |h| h.query_all_by_label("result1").next().is_some());
+    assert!(harness.query_by_label("describe, keyword").is_none());
 }
 
 #[test]
