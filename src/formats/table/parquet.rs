@@ -49,7 +49,16 @@ pub static FORMAT: Format = Format {
     magic: &[Magic::at(0, footer::MAGIC), Magic::at(0, footer::ENCRYPTED)],
     sniff: Some(sniff),
     reads: &[Kind::Table],
-    targets: &[Target::new("parquet", "Parquet", &["parquet", "pq"], &write::WRITER)],
+    targets: &[
+        // Before the other: their names end in the same.
+        Target::new(
+            "parquet-hf",
+            "Parquet of Hugging Face datasets",
+            &["hf.parquet"],
+            &write::huggingface::WRITER,
+        ),
+        Target::new("parquet", "Parquet", &["parquet", "pq"], &write::WRITER),
+    ],
     ..Format::new("parquet", "Parquet", open)
 };
 

@@ -1,6 +1,8 @@
 //! Writes Parquet: row groups whose columns are encoded in parallel. Specification:
 //! <https://parquet.apache.org/docs/file-format/>.
 
+pub mod huggingface;
+
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::adapt::Cast;
