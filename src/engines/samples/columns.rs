@@ -5,7 +5,7 @@ use crate::data::cell;
 use arrow::array::{Array, ArrayRef, AsArray, LargeStringArray, RecordBatch, StructArray, make_array};
 use arrow::buffer::NullBuffer;
 use arrow::compute::{CastOptions, cast_with_options};
-use arrow::datatypes::{DataType, Schema};
+use arrow::datatypes::{DataType, Float32Type, Float64Type, Int64Type, Schema, UInt64Type};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -287,6 +287,28 @@ impl Column {
             (Form::Single(_), _) => (!self.values.is_null(row)).then_some(row..row + 1),
             (Form::List(_), Some(offsets)) => Some(*offsets.get(row)?..*offsets.get(row + 1)?),
             _ => Some(row * self.each..(row + 1) * self.each),
+        }
+    }
+
+    /// Appends numbers, little-endian, and truth values as a byte each; nothing of texts and bytes.
+    pub fn elements(&self, range: Range<usize>, out: &mut Vec<u8>) {
+        macro_rules! numbers {
+            ($ty:ty) => {
+                for value in self.values.as_primitive::<$ty>().values().get(range).unwrap_or_default() {
+                    out.extend(value.to_le_bytes());
+                }
+            };
+        }
+        match self.form.leaf() {
+            Leaf::Int => numbers!(Int64Type),
+            Leaf::Uint => numbers!(UInt64Type),
+            Leaf::Float => numbers!(Float32Type),
+            Leaf::Double => numbers!(Float64Type),
+            Leaf::Bool => {
+                let values = self.values.as_boolean();
+                range.for_each(|at| out.push(u8::from(values.value(at))));
+            }
+            Leaf::Null | Leaf::Text | Leaf::Bytes | Leaf::Other => {}
         }
     }
 

@@ -270,7 +270,7 @@ fn numpy(one: &dyn Array, out: &mut Vec<u8>) -> Result<bool> {
     shape.iter().for_each(|side| unsigned(*side as u64, out));
     bytes(b"data", out)?;
     let mut data = Vec::new();
-    super::webdataset::elements(&column, range, &mut data);
+    column.elements(range, &mut data);
     bytes(&data, out)?;
     Ok(true)
 }

@@ -16,7 +16,7 @@ use crate::data::format::{Files, Loss, LossKind, OptionSpec, Options, Payload, S
 use crate::data::scan::scan;
 use crate::engines::numpy;
 use arrow::array::{ArrayRef, AsArray, RecordBatch};
-use arrow::datatypes::{Float32Type, Float64Type, Int64Type, UInt64Type};
+use arrow::datatypes::UInt64Type;
 use std::collections::HashSet;
 
 const COMPRESSION: OptionSpec = OptionSpec::new("compression", "How all of the archive is compressed")
@@ -321,33 +321,11 @@ impl<'a> Cells<'a> {
             }
             Member::Array(field) => {
                 let mut npy = self.header.clone();
-                elements(&self.column, range, &mut npy);
+                self.column.elements(range, &mut npy);
                 tar::append(&format!("{key}.{field}"), &npy, out);
             }
         }
         Ok(())
-    }
-}
-
-/// Appends numbers, little-endian.
-pub(super) fn elements(column: &Column, range: std::ops::Range<usize>, out: &mut Vec<u8>) {
-    macro_rules! numbers {
-        ($ty:ty) => {
-            for value in column.values.as_primitive::<$ty>().values().get(range).unwrap_or_default() {
-                out.extend(value.to_le_bytes());
-            }
-        };
-    }
-    match column.form.leaf() {
-        Leaf::Int => numbers!(Int64Type),
-        Leaf::Uint => numbers!(UInt64Type),
-        Leaf::Float => numbers!(Float32Type),
-        Leaf::Double => numbers!(Float64Type),
-        Leaf::Bool => {
-            let values = column.values.as_boolean();
-            range.for_each(|at| out.push(u8::from(values.value(at))));
-        }
-        Leaf::Null | Leaf::Text | Leaf::Bytes | Leaf::Other => {}
     }
 }
 
