@@ -5,7 +5,7 @@
 
 use super::Numbered;
 use super::columns::{Column, Flat, Leaf};
-use super::roles::{KEY, LABEL, PAYLOAD, Roles, extension};
+use super::roles::{KEY, LABEL, PAYLOAD, Roles, extension, unquoted};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::cell;
@@ -47,7 +47,7 @@ impl Plan {
         let files = files
             .ok_or_else(|| Error::unsupported("there is no column of bytes, which the files would be of"))?;
         let (mut told, mut left_out) = (Vec::new(), Vec::new());
-        for (at, flat) in roles.others(&[key, Some(files), roles.label, roles.split]) {
+        for (at, flat) in roles.others(&[key, Some(files), roles.label, roles.class, roles.split]) {
             match Leaf::of(&flat.data_type) {
                 Leaf::Bytes => left_out.push(at),
                 _ => told.push(at),
@@ -74,7 +74,7 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
         };
         match Some(at) {
             place if place == plan.key => both("keys become the names of files, without their extensions"),
-            place if place == plan.roles.label => both("classes become folders"),
+            place if place == plan.roles.label || place == plan.roles.class => both("classes become folders"),
             place if place == plan.roles.split => both("splits become folders"),
             _ if at == plan.payload => both("its values become files, with the extension of what they are"),
             _ if plan.left_out.contains(&at) => {
@@ -156,8 +156,9 @@ fn rows(plan: &Plan, batch: &RecordBatch) -> Result<Vec<Row>> {
     let told: Vec<ArrayRef> =
         plan.told.iter().map(|at| plan.flat(*at)?.cells(batch)).collect::<Result<_>>()?;
     let names = LabelColumn { column: 0, names: plan.roles.names.clone() };
+    let classes = cells(plan.roles.class)?;
     let text = |cells: &Option<ArrayRef>, row: usize| {
-        cells.as_ref().and_then(|cells| cell::shown(cells.as_ref(), row))
+        cells.as_ref().and_then(|cells| cell::shown(cells.as_ref(), row)).map(unquoted)
     };
     let mut all = Vec::new();
     for row in 0..batch.num_rows() {
@@ -165,7 +166,8 @@ fn rows(plan: &Plan, batch: &RecordBatch) -> Result<Vec<Row>> {
         let bytes =
             payload.bytes(row).ok_or_else(|| Error::unsupported(format!("row {number} has no payload")))?;
         let split = text(&splits, row).map_or(Ok(String::new()), |split| folder(&split, "split"))?;
-        let class = labels.as_ref().and_then(|labels| names.text(labels.as_ref(), row));
+        let name = |labels: &ArrayRef| names.text(labels.as_ref(), row).map(unquoted);
+        let class = text(&classes, row).or_else(|| labels.as_ref().and_then(name));
         let mut line = String::new();
         for cells in &told {
             line.push(',');

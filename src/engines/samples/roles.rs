@@ -30,7 +30,7 @@ pub const LABEL: OptionSpec = OptionSpec::new(
 const KEYS: [&str; 2] = ["key", "__key__"];
 const PAYLOADS: [&str; 12] =
     ["payload", "image", "img", "jpg", "jpeg", "png", "webp", "picture", "audio", "wav", "data", "bytes"];
-const SPLITS: [&str; 2] = ["split", "__split__"];
+const SPLITS: [&str; 3] = ["split", "__split__", "split.txt"];
 
 /// The columns of a table, structs opened, and what some of them are for.
 pub struct Roles {
@@ -46,8 +46,28 @@ pub struct Roles {
     pub label: Option<usize>,
     /// The names of the classes that labels count, from 0 on; empty where labels stand for themselves.
     pub names: Arc<[String]>,
+    /// That of the names of classes as texts, where only it knows them.
+    pub class: Option<usize>,
     /// That of splits.
     pub split: Option<usize>,
+}
+
+/// Whether a column is called as one of the names of classes: `label/text`, `class_name`.
+fn is_class_text(name: &str) -> bool {
+    let name = name.to_lowercase();
+    let is_label = |part: &str| ["label", "class", "category", "cls"].contains(&part);
+    match name.rsplit_once(['/', '.', '_']) {
+        Some((before, "text" | "name")) => before.rsplit(['/', '.', '_']).next().is_some_and(is_label),
+        _ => false,
+    }
+}
+
+/// A text of a cell as the name of something: a JSON string, as which betons keep texts, without its quotes.
+pub fn unquoted(text: String) -> String {
+    match text.starts_with('"') && text.ends_with('"') && text.len() > 1 {
+        true => serde_json::from_str(&text).unwrap_or(text),
+        false => text,
+    }
 }
 
 impl Roles {
@@ -118,7 +138,10 @@ impl Roles {
         let label = chosen.or_else(|| found.and_then(|label| place(label.column)));
         let names = found.map(|label| label.names.clone()).unwrap_or_default();
         let split = by_name(&SPLITS, &[Leaf::Text]);
-        Ok(Roles { columns, key, path, payload, label, names, split })
+        let is_class = |flat: &Flat| is_class_text(&flat.name) && is(flat, &[Leaf::Text]);
+        let class = columns.iter().position(is_class).filter(|at| names.is_empty() && Some(*at) != label);
+        let class = class.filter(|_| label.is_some());
+        Ok(Roles { columns, key, path, payload, label, names, class, split })
     }
 
     /// The column at a place.

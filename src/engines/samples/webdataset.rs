@@ -5,7 +5,7 @@
 
 use super::classes::{self, CLASSES};
 use super::columns::{Column, Flat, Form, Leaf};
-use super::roles::{KEY, LABEL, PAYLOAD, Roles, extension};
+use super::roles::{KEY, LABEL, PAYLOAD, Roles, extension, unquoted};
 use super::{Coded, Coding, Numbered, shards, tar};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
@@ -194,6 +194,12 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
     losses
 }
 
+/// Whether the library passes a member by: one in a folder such as `__meta__`.
+fn is_hidden(key: &str) -> bool {
+    key.split_once('/')
+        .is_some_and(|(folder, _)| folder.len() > 3 && folder.starts_with("__") && folder.ends_with("__"))
+}
+
 /// The key of a row, as names of members have it.
 fn key_of(text: &str, is_path: bool) -> Result<String> {
     let text = match text.rsplit_once('.') {
@@ -205,7 +211,7 @@ fn key_of(text: &str, is_path: bool) -> Result<String> {
     let key = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
     let wrong = name.is_empty()
         || key.starts_with('/')
-        || key.starts_with("__")
+        || is_hidden(&key)
         || key.split('/').any(|part| part == ".." || part == "." || part.is_empty())
         || key.contains('\0');
     match wrong {
@@ -239,7 +245,7 @@ fn samples(plan: &Plan, batch: &RecordBatch) -> Result<Samples> {
         let key = match &keys {
             None => format!("{number:09}"),
             Some(keys) => match cell::text(keys.as_ref(), row) {
-                Some(text) => key_of(&text, is_path)?,
+                Some(text) => key_of(&unquoted(text), is_path)?,
                 None => return Err(Error::unsupported(format!("row {number} has no key"))),
             },
         };

@@ -50,14 +50,13 @@ pub static FORMAT: Format = Format {
     sniff: Some(sniff),
     reads: &[Kind::Table],
     targets: &[
-        // Before the other: their names end in the same.
+        Target::new("parquet", "Parquet", &["parquet", "pq"], &write::WRITER),
         Target::new(
             "parquet-hf",
             "Parquet of Hugging Face datasets",
             &["hf.parquet"],
             &write::huggingface::WRITER,
         ),
-        Target::new("parquet", "Parquet", &["parquet", "pq"], &write::WRITER),
     ],
     ..Format::new("parquet", "Parquet", open)
 };

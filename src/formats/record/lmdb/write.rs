@@ -355,7 +355,16 @@ fn same_key(key: &[u8], first: u64, second: u64) -> Error {
 
 fn empty_roles() -> Roles {
     let names = Arc::from(Vec::new());
-    Roles { columns: Vec::new(), key: None, path: None, payload: None, label: None, names, split: None }
+    Roles {
+        columns: Vec::new(),
+        key: None,
+        path: None,
+        payload: None,
+        label: None,
+        names,
+        class: None,
+        split: None,
+    }
 }
 
 fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink) -> Result<()> {

@@ -51,8 +51,8 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
         let column = top.map_or("", |field| field.name());
         if flat.name != column {
             let what = format!("a field of the struct becomes the feature {}", flat.name);
-            losses.push(note(LossKind::Nesting, what.clone()).of(column));
-            losses.push(note(LossKind::Name, what).of(column));
+            losses.push(note(LossKind::Type, what.clone()).of(column).if_any());
+            losses.push(note(LossKind::Name, what).of(column).if_any());
         }
         losses.extend(of_type(&flat).into_iter().map(|loss| loss.of(column)));
     }
@@ -107,7 +107,7 @@ fn of_type(flat: &Flat) -> Vec<Loss> {
         Form::Fixed(shape, _) => {
             let what =
                 format!("arrays of shape {shape:?} become lists of their values; the shape is not kept");
-            losses.push(note(LossKind::Nesting, what));
+            losses.push(note(LossKind::Nesting, what).if_any());
         }
     }
     losses

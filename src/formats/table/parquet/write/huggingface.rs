@@ -6,6 +6,8 @@
 use super::{COMPRESSION, DICTIONARY, LEVEL, ROW_GROUP};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
+use crate::data::adapt::TableView;
+use crate::data::cell;
 use crate::data::content::table::batch;
 use crate::data::content::{Kind, Rows, Table};
 use crate::data::format::{
@@ -13,17 +15,22 @@ use crate::data::format::{
 };
 use crate::data::media::{LabelColumn, sound};
 use crate::data::node::Value;
+use crate::data::scan::scan;
 use crate::engines::samples::columns::is_file;
+use crate::engines::samples::roles::unquoted;
 use crate::engines::samples::{LABEL, Leaf, Roles, extension, shards};
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray, StructArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef};
 use serde_json::{Map, Value as Json, json};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
 /// The key in the metadata.
 const KEY: &str = "huggingface";
+/// The most classes.
+const CLASSES: usize = 1 << 20;
 /// Rows that are looked at for what their bytes are.
 const LOOKED: u64 = 16;
 
@@ -63,6 +70,48 @@ fn label_of(payload: &Payload, options: &Options) -> Option<LabelColumn> {
     is_number.then(|| LabelColumn { column: flat.column, names: roles.names.clone() })
 }
 
+/// The column of classes whose names stand beside them as texts: all rows are read for them. `None` where a class has
+/// several names, or a name several classes.
+fn label_by_texts(task: &Task, payload: &Payload, options: &Options) -> Result<Option<LabelColumn>> {
+    let roles = Roles::find(payload, options, '.')?;
+    let (Some(label), Some(class)) = (roles.column(roles.label), roles.column(roles.class)) else {
+        return Ok(None);
+    };
+    if !matches!(Leaf::of(&label.data_type), Leaf::Int | Leaf::Uint) {
+        return Ok(None);
+    }
+    task.set_message("looking for the names of classes");
+    let view = TableView::new(payload.table()?.clone(), 0..u64::MAX, vec![label.column, class.column])?;
+    let (label, class) = (label.clone(), class.clone());
+    let pairs = |batch: RecordBatch| {
+        let (numbers, texts) = (label.clone().at(0).cells(&batch)?, class.clone().at(1).cells(&batch)?);
+        let mut found = BTreeMap::new();
+        for row in 0..batch.num_rows() {
+            let number = cell::text(numbers.as_ref(), row).and_then(|text| text.parse::<usize>().ok());
+            if let (Some(number), Some(text)) = (number, cell::shown(texts.as_ref(), row)) {
+                found.insert(number, unquoted(text));
+            }
+        }
+        Ok(found)
+    };
+    let (mut names, mut is_one) = (BTreeMap::<usize, String>::new(), true);
+    scan(task, &view, pairs, |found| {
+        for (number, text) in found {
+            is_one &= number < CLASSES && names.get(&number).is_none_or(|known| *known == text);
+            names.insert(number, text);
+        }
+        Ok(())
+    })?;
+    let distinct: BTreeSet<&String> = names.values().collect();
+    let last = names.last_key_value().map_or(0, |(last, _)| last + 1);
+    if !is_one || names.is_empty() || distinct.len() != names.len() {
+        return Ok(None);
+    }
+    // Numbers that do not occur have no name.
+    let name = |n: usize| names.get(&n).cloned().unwrap_or_else(|| n.to_string());
+    Ok(Some(LabelColumn { column: label.column, names: (0..last).map(name).collect() }))
+}
+
 /// What is written of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Made {
@@ -90,7 +139,10 @@ impl Shaped {
     fn new(task: &Task, payload: &Payload, options: &Options) -> Result<Shaped> {
         let table = payload.table()?.clone();
         let fields = table.schema().fields().clone();
-        let label = label_of(payload, options);
+        let label = match label_of(payload, options) {
+            Some(label) => Some(label),
+            None => label_by_texts(task, payload, options)?,
+        };
         let mut features = stated(payload, table.schema());
         let mut made = Vec::new();
         let mut shaped: Vec<Field> = Vec::new();
