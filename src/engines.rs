@@ -9,6 +9,7 @@
 //! | [`pickle`](mod@pickle) | Python pickles: what is in them and what they would run, without Python |
 //! | [`protobuf`](mod@protobuf) | Protocol Buffers' wire format: fields with their places, unknown messages too |
 //! | [`records`](mod@records) | records in frames: an index of them of bounded size; containers of records; TFRecord, RecordIO |
+//! | [`samples`](mod@samples) | rows of a table as samples of a training set, for writers of record containers |
 //! | [`trees`](mod@trees) | decision trees that follow each other in a file, as one table |
 //! | [`ubjson`](mod@ubjson) | UBJSON: values with their places, stepped over without reading them |
 //! | [`tfevents`](mod@tfevents) | event files of training runs: values by tag, tables of one and of several runs |
@@ -34,6 +35,7 @@ pub mod numpy;
 pub mod pickle;
 pub mod protobuf;
 pub mod records;
+pub mod samples;
 pub mod shards;
 pub mod tfevents;
 pub mod trees;

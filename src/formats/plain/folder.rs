@@ -7,7 +7,7 @@
 use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::source::{Entry, Source};
 use crate::bytes::task::Task;
-use crate::data::format::{Format, Opening, Options};
+use crate::data::format::{Format, Opening, Options, Target};
 use crate::data::node::{Listing, Node, page_of};
 
 use crate::data::sniff::{self, Head, Match};
@@ -23,8 +23,17 @@ const LOOKED_AT: u64 = 1_000;
 const LOOKED_INTO: u32 = 2;
 
 /// The descriptor.
-pub static FORMAT: Format =
-    Format { extensions: &[], sniff: Some(sniff), ..Format::new("folder", "Folder", open) };
+pub static FORMAT: Format = Format {
+    extensions: &[],
+    sniff: Some(sniff),
+    targets: &[Target::new(
+        "image-folder",
+        "Image folder",
+        &["imagefolder"],
+        &crate::engines::samples::folder::WRITER,
+    )],
+    ..Format::new("folder", "Folder", open)
+};
 
 fn sniff(head: &Head) -> Match {
     if head.is_folder { Match::Yes } else { Match::No }

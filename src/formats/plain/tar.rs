@@ -9,7 +9,7 @@ use crate::bytes::error::{Error, Result};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::Content;
-use crate::data::format::{Format, Opening, Options};
+use crate::data::format::{Format, Opening, Options, Target};
 use crate::data::node::{Listing, Node};
 use crate::data::sniff::{Head, Match};
 use crate::engines::archive::{self as tree, Members};
@@ -24,6 +24,12 @@ pub static FORMAT: Format = Format {
     extensions: &["tar"],
     mime: &["application/x-tar"],
     sniff: Some(sniff),
+    targets: &[Target::new(
+        "webdataset",
+        "WebDataset",
+        &["tar", "tar.gz", "tgz", "tar.zst"],
+        &crate::engines::samples::webdataset::WRITER,
+    )],
     ..Format::new("tar", "tar archive", open)
 };
 
