@@ -464,9 +464,8 @@ impl Plan {
             }
             let is_table = self.target.writer.accepts.contains(&Kind::Table);
             if is_json(field) && is_table && !matches!(self.target.id, "jsonl" | "json") {
-                losses.push(
-                    note(LossKind::Nesting, "lists and objects are kept as JSON text").of(field.name()),
-                );
+                let what = "lists and objects are kept as JSON text";
+                losses.push(note(LossKind::Nesting, what).of(field.name()).if_any());
             }
         }
         if any {

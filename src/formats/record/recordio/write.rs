@@ -107,7 +107,12 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
                 say(note(LossKind::Type, "it follows from the labels").if_any());
                 say(note(LossKind::Name, "it follows from the labels").if_any());
             }
-            () => say(loss(LossKind::Type, "a record has a label and a payload: the column is left out")),
+            () => {
+                let made = loss(LossKind::Type, "a record has a label and a payload: the column is left out");
+                // Of no rows all columns are those that a reader gives.
+                let possible = table.rows().exact() == Some(0);
+                say(Loss { possible, ..made });
+            }
         }
     }
     if plan.label.is_some() && !plan.roles.names.is_empty() {

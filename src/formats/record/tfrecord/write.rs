@@ -61,7 +61,8 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
     let what = "a column without any value is no feature, and columns that begin with nulls come later";
     losses.push(note(LossKind::Name, what).if_any());
     if table.rows().exact() == Some(0) {
-        losses.push(loss(LossKind::Name, "the names of the columns: the file has none without rows"));
+        losses
+            .push(loss(LossKind::Name, "the names of the columns: the file has none without rows").if_any());
     }
     losses
 }
@@ -79,7 +80,7 @@ fn of_type(flat: &Flat) -> Vec<Loss> {
         }
         Leaf::Uint => {
             let what = "uint64 becomes int64; a larger number stops the conversion";
-            losses.push(note(LossKind::Type, what));
+            losses.push(note(LossKind::Type, what).if_any());
         }
         Leaf::Float if word != "float" => {
             losses.push(note(LossKind::Type, format!("{word} becomes float")).if_any());
