@@ -100,9 +100,6 @@ fn open(opening: &Opening) -> Result<Node> {
     let (task, source) = (opening.task, opening.source);
     let documents = Documents { place: Where::File(source.clone()), names: Vec::new() };
     let (row, has_data) = documents.row(task, 0)?;
-    if let Some(problem) = row.problem {
-        return Err(Error::malformed(format!("LabelMe: {problem}")));
-    }
     let mut options = Options::default();
     options.set("format", "json");
     let json = crate::formats::ALL.open_source(task, source, &options)?;
@@ -111,6 +108,9 @@ fn open(opening: &Opening) -> Result<Node> {
     root.statistics = json.root.statistics.clone();
     root.findings = json.root.findings.clone();
     root.problem = json.root.problem.clone();
+    if let Some(problem) = row.problem {
+        root.problem.get_or_insert(Error::malformed(format!("LabelMe: {problem}")));
+    }
     let picture = if has_data { Column::Bytes } else { Column::Image };
     let columns = vec![picture, Column::Width, Column::Height, Column::Objects];
     let table = ImageTable::new(Arc::new(documents), columns, FIELDS.to_vec(), BOXES);
