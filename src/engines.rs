@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`delimited`] | where lines and records of text end; rows of text by range |
 //! | [`json`](mod@json) | JSON of any size: strings and brackets by SIMD, a sparse index, children, records |
+//! | [`annotations`](mod@annotations) | pictures with boxes, masks and key points on them; the pictures of a folder |
 //! | [`examples`](mod@examples) | TensorFlow's examples: features of records as typed columns |
 //! | [`ggml`](mod@ggml) | types, tensors and vocabularies of GGUF and what was before it |
 //! | [`pickle`](mod@pickle) | Python pickles: what is in them and what they would run, without Python |
@@ -13,6 +14,8 @@
 //! | [`trees`](mod@trees) | decision trees that follow each other in a file, as one table |
 //! | [`ubjson`](mod@ubjson) | UBJSON: values with their places, stepped over without reading them |
 //! | [`tfevents`](mod@tfevents) | event files of training runs: values by tag, tables of one and of several runs |
+//! | [`xml`](mod@xml) | XML texts as trees of elements |
+//! | [`yaml`](mod@yaml) | YAML texts as trees of values, with PyYAML's scalars |
 //! | [`modules`](mod@modules) | tensors with dotted names as a tree of modules |
 //! | [`shards`](mod@shards) | models that are cut into files with an index |
 //! | [`joined`](mod@joined) | the children of a node among others |
@@ -21,6 +24,7 @@
 //! | [`archive`](mod@archive) | the members of an archive as a tree |
 //! | [`keys`] | stores of keys and bytes: a folder or a ZIP archive of metadata documents and chunks |
 
+pub mod annotations;
 pub mod archive;
 pub mod delimited;
 pub mod examples;
@@ -40,3 +44,5 @@ pub mod shards;
 pub mod tfevents;
 pub mod trees;
 pub mod ubjson;
+pub mod xml;
+pub mod yaml;

@@ -19,6 +19,7 @@ pub mod table {
     pub mod csv;
     pub mod dataset;
     pub mod delta;
+    pub mod hf_dataset;
     pub mod iceberg;
     pub mod json;
     pub mod jsonl;
@@ -27,6 +28,8 @@ pub mod table {
     pub mod pcd;
     pub mod sqlite;
     pub mod xlsx;
+    pub mod xml;
+    pub mod yaml;
 }
 
 /// Formats of arrays.
@@ -71,12 +74,17 @@ pub mod python {
 
 /// Formats of records.
 pub mod record {
+    pub mod coco;
     pub mod ffcv;
+    pub mod image_folder;
+    pub mod labelme;
     pub mod lmdb;
     pub mod msgpack;
     pub mod recordio;
     pub mod tensorboard;
     pub mod tfrecord;
+    pub mod voc;
+    pub mod yolo;
 }
 
 /// Formats of pictures and sound.
@@ -107,10 +115,15 @@ pub static FORMATS: &[&Format] = &[
     &table::delta::FORMAT,
     &table::iceberg::FORMAT,
     &record::tfrecord::SET,
+    &record::voc::FORMAT,
+    &record::yolo::FORMAT,
+    &record::labelme::SET,
+    &table::hf_dataset::FORMAT,
     &table::dataset::FORMAT,
     &array::zarr::FORMAT,
     &array::n5::FORMAT,
     &python::shelve::STORE,
+    &record::image_folder::FORMAT,
     // by magic
     &table::parquet::FORMAT,
     &table::arrow::FORMAT,
@@ -180,7 +193,11 @@ pub static FORMATS: &[&Format] = &[
     &array::raw::FORMAT,
     // text, from the strict to the loose
     &table::jsonl::FORMAT,
+    &record::coco::FORMAT,
+    &record::labelme::FORMAT,
     &table::json::FORMAT,
+    &table::xml::FORMAT,
+    &table::yaml::FORMAT,
     &table::csv::FORMAT,
     &plain::folder::FORMAT,
     &plain::text::FORMAT,

@@ -96,7 +96,7 @@ fn documents(folder: &Path, out: &mut Vec<PathBuf>) {
 }
 
 /// Fixtures that another format opens than the one in whose folder they lie.
-const OTHERS: [(&str, &str); 26] = [
+const OTHERS: [(&str, &str); 31] = [
     ("parquet/hive", "dataset"),
     ("parquet/hive_escaped", "dataset"),
     ("parquet/parts", "dataset"),
@@ -108,6 +108,12 @@ const OTHERS: [(&str, &str); 26] = [
     ("gguf/split_part_missing", "gguf_split"),
     // What the reference reads.
     ("pytorch/expected.json", "json"),
+    ("coco/expected.json", "json"),
+    // The pictures that annotations are of.
+    ("coco/annotations/panoptic_val/one.png", "png"),
+    ("coco/val/one.png", "png"),
+    ("coco/val/two.png", "png"),
+    ("labelme/pond.png", "png"),
     // What others refer to: raw data of a data set, the pixels behind a picture, a log beside a database.
     ("hdf5/layouts_raw.bin", "bytes"),
     ("fits/compressed_floats.raw", "gzip"),

@@ -33,6 +33,12 @@ const NOT_HERE: &[(&str, &str)] = &[
     ("iceberg", "a folder"),
     ("dataset", "a folder"),
     ("tfrecord_set", "a folder"),
+    ("voc", "a folder"),
+    ("yolo", "a folder"),
+    ("labelme_set", "a folder"),
+    ("image_folder", "a folder"),
+    ("hf_dataset", "a folder"),
+    ("labelme", "one picture's shapes, read as a whole up to a limit"),
     ("zarr", "a folder"),
     ("n5", "a folder"),
     ("folder", "a folder"),
@@ -53,6 +59,7 @@ const READ_MORE: &[(&str, &str)] = &[
     ("xz", DECOMPRESSED),
     ("lz4", DECOMPRESSED),
     ("zlib", DECOMPRESSED),
+    ("coco", "the first two thousand images are listed, and the lists looked for behind them"),
     ("json", "the first hundred elements are found in steps of a megabyte"),
 ];
 
@@ -457,6 +464,22 @@ fn documents() -> Vec<Document> {
         zeros("raw", "large_16384x16384_f32.raw", Vec::new()),
         text("jsonl", "large.jsonl", "", "{\"a\": 1, \"b\": [\"x\", 2]}\n", ""),
         text("json", "large.json", "[1", ", {\"a\": 1, \"b\": [\"x\", 2]}", "]"),
+        text(
+            "coco",
+            "large_annotations.json",
+            "{\"info\": {}, \"images\": [{\"id\": 1, \"file_name\": \"a.png\", \"width\": 4, \"height\": 3}], \
+             \"annotations\": [{\"id\": 0, \"image_id\": 1}",
+            ", {\"id\": 1, \"image_id\": 1, \"category_id\": 1, \"bbox\": [0, 0, 2, 1.5]}",
+            "]}",
+        ),
+        text(
+            "xml",
+            "large.xml",
+            "<?xml version='1.0'?>\n<rows>\n",
+            "<row id='1'><name>goose</name></row>\n",
+            "</rows>\n",
+        ),
+        text("yaml", "large.yaml", "rows:\n", "- {id: 1, name: goose}\n", ""),
         text("csv", "large.csv", "a,b,c\n", "1,2.5,three\n", ""),
         text("text", "large.txt", "", "The quick brown fox jumps over the lazy dog.\n", ""),
         zeros("bytes", "large.bin", vec![0xfe, 1, 2, 3]),

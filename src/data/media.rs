@@ -6,11 +6,13 @@
 //! (<https://huggingface.co/docs/datasets/about_dataset_features>).
 //!
 //! - [`features`]: what `datasets` says of columns; [`regions`]: boxes and key points of a row, as numbers in cells;
+//! - [`shapes`]: polygons and masks of runs, painted as a layer of colours;
 //! - [`payload`]: a cell as bytes, as an array or as the file that its text names; [`mod@thumbnail`]: that as a small picture.
 
 pub mod features;
 pub mod payload;
 pub mod regions;
+pub mod shapes;
 #[cfg(test)]
 mod tests;
 pub mod thumbnail;

@@ -395,6 +395,30 @@ fn plain(file: &File, node: &Node) -> Option<String> {
         "lmdb" => format!(
             "import os\nimport lmdb\nenv = lmdb.open({from}, subdir=os.path.isdir({from}), readonly=True, lock=False)\nwith env.begin() as txn:\n    entries = list(txn.cursor())"
         ),
+        "coco" => format!("from pycocotools.coco import COCO\ncoco = COCO({from})"),
+        "voc" => format!(
+            "import xml.etree.ElementTree as ET\nfrom pathlib import Path\nfiles = sorted(Path({from}).glob(\"[Aa]nnotations/*.xml\"))\nannotations = {{file.stem: ET.parse(file).getroot() for file in files}}"
+        ),
+        "yolo" => format!(
+            "from pathlib import Path\nlabels = {{file: [line.split() for line in file.read_text().splitlines()] for file in sorted(Path({from}).rglob(\"*.txt\"))}}"
+        ),
+        "labelme" => json(file),
+        "labelme_set" => format!(
+            "import json\nfrom pathlib import Path\nannotations = [json.loads(file.read_text(encoding=\"utf-8\")) for file in sorted(Path({from}).glob(\"*.json\"))]"
+        ),
+        "image_folder" => {
+            format!(
+                "from datasets import load_dataset\ndataset = load_dataset(\"imagefolder\", data_dir={from})"
+            )
+        }
+        "hf_dataset" if said(node, "layout") == Some("save_to_disk") => {
+            format!("from datasets import load_from_disk\ndataset = load_from_disk({from})")
+        }
+        "hf_dataset" => format!("from datasets import load_dataset\ndataset = load_dataset({from})"),
+        "xml" => format!("import xml.etree.ElementTree as ET\nroot = ET.parse({from}).getroot()"),
+        "yaml" => format!(
+            "import yaml\nwith open({from}, \"rb\") as f:\n    documents = list(yaml.safe_load_all(f))"
+        ),
         "ffcv" => format!("from ffcv.reader import Reader\nreader = Reader({from})\nrows = reader.metadata"),
         "msgpack" => format!(
             "import msgpack\nwith open({from}, \"rb\") as f:\n    objects = list(msgpack.Unpacker(f, strict_map_key=False))"
