@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// Formats of tables.
 pub mod table {
+    pub mod arff;
     pub mod arrow;
     pub mod avro;
     pub mod csv;
@@ -71,12 +72,15 @@ pub mod python {
 
 /// Formats of records.
 pub mod record {
+    pub mod cifar;
     pub mod ffcv;
+    pub mod libsvm;
     pub mod lmdb;
     pub mod msgpack;
     pub mod recordio;
     pub mod tensorboard;
     pub mod tfrecord;
+    pub mod webdataset;
 }
 
 /// Formats of pictures and sound.
@@ -106,6 +110,9 @@ pub static FORMATS: &[&Format] = &[
     &table::delta::FORMAT,
     &table::iceberg::FORMAT,
     &record::tfrecord::SET,
+    &record::webdataset::SET,
+    &record::cifar::SET,
+    &array::idx::SET,
     &table::dataset::FORMAT,
     &array::zarr::FORMAT,
     &array::n5::FORMAT,
@@ -145,6 +152,7 @@ pub static FORMATS: &[&Format] = &[
     &record::lmdb::FORMAT,
     &record::ffcv::FORMAT,
     &table::pcd::FORMAT,
+    &table::arff::FORMAT,
     &python::shelve::FORMAT,
     &table::sqlite::FORMAT,
     &table::xlsx::FORMAT,
@@ -170,14 +178,17 @@ pub static FORMATS: &[&Format] = &[
     &plain::compressed::LZ4,
     &plain::compressed::ZLIB,
     &plain::zip::FORMAT,
+    &record::webdataset::FORMAT,
     &plain::tar::FORMAT,
     &record::msgpack::FLAX,
     &record::msgpack::FORMAT,
     // recognised, but not read
     &plain::known::FORMAT,
     // elements without a header, told by name and size
+    &record::cifar::FORMAT,
     &array::raw::FORMAT,
     // text, from the strict to the loose
+    &record::libsvm::FORMAT,
     &table::jsonl::FORMAT,
     &table::json::FORMAT,
     &table::csv::FORMAT,

@@ -32,6 +32,9 @@ const NOT_HERE: &[(&str, &str)] = &[
     ("iceberg", "a folder"),
     ("dataset", "a folder"),
     ("tfrecord_set", "a folder"),
+    ("webdataset_set", "a folder"),
+    ("cifar_set", "a folder"),
+    ("idx_set", "a folder"),
     ("zarr", "a folder"),
     ("n5", "a folder"),
     ("folder", "a folder"),
@@ -52,6 +55,7 @@ const READ_MORE: &[(&str, &str)] = &[
     ("xz", DECOMPRESSED),
     ("lz4", DECOMPRESSED),
     ("zlib", DECOMPRESSED),
+    ("webdataset", "the headers of the first members, and what lies between those of small ones"),
     ("json", "the first hundred elements are found in steps of a megabyte"),
 ];
 
@@ -446,6 +450,7 @@ fn documents() -> Vec<Document> {
         longer("tga", "tga/rgb_24.tga"),
         repeated("tfrecord", "tfrecord/examples.tfrecord"),
         repeated("recordio", "recordio/labels.rec"),
+        repeated("webdataset", "webdataset/no_end.tar"),
         repeated("gzip", "gzip/members_3.txt.gz"),
         repeated("zstd", "zstd/checksum.txt.zst"),
         repeated("bzip2", "bzip2/text.txt.bz2"),
