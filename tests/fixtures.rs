@@ -96,7 +96,7 @@ fn documents(folder: &Path, out: &mut Vec<PathBuf>) {
 }
 
 /// Fixtures that another format opens than the one in whose folder they lie.
-const OTHERS: [(&str, &str); 24] = [
+const OTHERS: [(&str, &str); 25] = [
     ("parquet/hive", "dataset"),
     ("parquet/hive_escaped", "dataset"),
     ("parquet/parts", "dataset"),
@@ -126,6 +126,8 @@ const OTHERS: [(&str, &str); 24] = [
     ("joblib/side.pkl_01.npy", "npy"),
     // Values, one after the other.
     ("shelve/dumb.dat", "pickle"),
+    // An archive that is a data set.
+    ("tar/webdataset.tar", "webdataset"),
 ];
 
 /// Fixtures in which a part is not to be read, on purpose: what is said of it is in the golden files.

@@ -6,8 +6,6 @@
 //! what the header says, or where the header can be one and the name says so; then it may be cut off or too long.
 
 mod pair;
-#[cfg(test)]
-mod pair_tests;
 
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;

@@ -41,6 +41,14 @@ pub(super) struct Samples {
     problems: OnceLock<Arc<Problems>>,
 }
 
+impl Samples {
+    fn say(&self, problem: Error) {
+        if let Some(problems) = self.problems.get() {
+            problems.add(problem);
+        }
+    }
+}
+
 impl Framing for Samples {
     fn frame(&self, window: &mut Window, at: u64) -> Result<Option<Frame>> {
         let mut sample: Option<(String, Range<u64>, usize)> = None;
@@ -51,9 +59,7 @@ impl Framing for Samples {
                 // A sample goes on behind a broken header of its own; where nothing follows the next look says so.
                 Err(error) => match next_header(window, next.saturating_add(BLOCK))? {
                     Some(behind) => {
-                        if let Some(problems) = self.problems.get() {
-                            problems.add(error);
-                        }
+                        self.say(error);
                         next = behind;
                         continue;
                     }
@@ -62,6 +68,9 @@ impl Framing for Samples {
                 Ok(None) => break,
                 Ok(Some(found)) => found,
             };
+            if let Some(problem) = found.problem.as_ref().filter(|_| found.place().is_some()) {
+                self.say(problem.clone());
+            }
             match (found.place(), &mut sample) {
                 (None, None) => return Ok(Some(Frame { span: at..found.end, records: 0, end: found.end })),
                 (None, Some(_)) => {}
@@ -199,6 +208,9 @@ impl Apart {
                 Ok(None) => break,
                 Ok(Some(found)) => {
                     if let Some((key, _)) = found.place() {
+                        if let Some(problem) = &found.problem {
+                            problems.add(problem.clone());
+                        }
                         if placed.len() >= APART {
                             let most = display::count(APART as u64);
                             let what = format!(
