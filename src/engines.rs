@@ -8,6 +8,7 @@
 //! | [`examples`](mod@examples) | TensorFlow's examples: features of records as typed columns |
 //! | [`ggml`](mod@ggml) | types, tensors and vocabularies of GGUF and what was before it |
 //! | [`pickle`](mod@pickle) | Python pickles: what is in them and what they would run, without Python |
+//! | [`pictures`](mod@pictures) | pictures of one size with their labels, as a table |
 //! | [`protobuf`](mod@protobuf) | Protocol Buffers' wire format: fields with their places, unknown messages too |
 //! | [`records`](mod@records) | records in frames: an index of them of bounded size; containers of records; TFRecord, RecordIO |
 //! | [`samples`](mod@samples) | rows of a table as samples of a training set, for writers of record containers |
@@ -37,6 +38,7 @@ pub mod modules;
 pub mod multifile;
 pub mod numpy;
 pub mod pickle;
+pub mod pictures;
 pub mod protobuf;
 pub mod records;
 pub mod samples;

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// Formats of tables.
 pub mod table {
+    pub mod arff;
     pub mod arrow;
     pub mod avro;
     pub mod csv;
@@ -74,16 +75,19 @@ pub mod python {
 
 /// Formats of records.
 pub mod record {
+    pub mod cifar;
     pub mod coco;
     pub mod ffcv;
     pub mod image_folder;
     pub mod labelme;
+    pub mod libsvm;
     pub mod lmdb;
     pub mod msgpack;
     pub mod recordio;
     pub mod tensorboard;
     pub mod tfrecord;
     pub mod voc;
+    pub mod webdataset;
     pub mod yolo;
 }
 
@@ -119,6 +123,9 @@ pub static FORMATS: &[&Format] = &[
     &record::yolo::FORMAT,
     &record::labelme::SET,
     &table::hf_dataset::FORMAT,
+    &record::webdataset::SET,
+    &record::cifar::SET,
+    &array::idx::SET,
     &table::dataset::FORMAT,
     &array::zarr::FORMAT,
     &array::n5::FORMAT,
@@ -159,6 +166,7 @@ pub static FORMATS: &[&Format] = &[
     &record::lmdb::FORMAT,
     &record::ffcv::FORMAT,
     &table::pcd::FORMAT,
+    &table::arff::FORMAT,
     &python::shelve::FORMAT,
     &table::sqlite::FORMAT,
     &table::xlsx::FORMAT,
@@ -184,14 +192,17 @@ pub static FORMATS: &[&Format] = &[
     &plain::compressed::LZ4,
     &plain::compressed::ZLIB,
     &plain::zip::FORMAT,
+    &record::webdataset::FORMAT,
     &plain::tar::FORMAT,
     &record::msgpack::FLAX,
     &record::msgpack::FORMAT,
     // recognised, but not read
     &plain::known::FORMAT,
     // elements without a header, told by name and size
+    &record::cifar::FORMAT,
     &array::raw::FORMAT,
     // text, from the strict to the loose
+    &record::libsvm::FORMAT,
     &table::jsonl::FORMAT,
     &record::coco::FORMAT,
     &record::labelme::FORMAT,

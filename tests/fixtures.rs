@@ -96,7 +96,7 @@ fn documents(folder: &Path, out: &mut Vec<PathBuf>) {
 }
 
 /// Fixtures that another format opens than the one in whose folder they lie.
-const OTHERS: [(&str, &str); 31] = [
+const OTHERS: [(&str, &str); 32] = [
     ("parquet/hive", "dataset"),
     ("parquet/hive_escaped", "dataset"),
     ("parquet/parts", "dataset"),
@@ -134,10 +134,12 @@ const OTHERS: [(&str, &str); 31] = [
     ("joblib/side.pkl_01.npy", "npy"),
     // Values, one after the other.
     ("shelve/dumb.dat", "pickle"),
+    // An archive that is a data set.
+    ("tar/webdataset.tar", "webdataset"),
 ];
 
 /// Fixtures in which a part is not to be read, on purpose: what is said of it is in the golden files.
-const PARTLY: [&str; 17] = [
+const PARTLY: [&str; 18] = [
     "bzip2/empty.bz2",
     "gzip/empty.gz",
     "lz4/empty.lz4",
@@ -152,6 +154,7 @@ const PARTLY: [&str; 17] = [
     "pytorch_sharded/shard_missing",
     "safetensors/sharded_shard_missing",
     "tfrecord_set/shards",
+    "webdataset_set/missing",
     "torch_distributed/piece_missing",
     "zarr/v3_types.zarr.zip",
     "zip/encrypted.zip",

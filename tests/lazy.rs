@@ -39,6 +39,9 @@ const NOT_HERE: &[(&str, &str)] = &[
     ("image_folder", "a folder"),
     ("hf_dataset", "a folder"),
     ("labelme", "one picture's shapes, read as a whole up to a limit"),
+    ("webdataset_set", "a folder"),
+    ("cifar_set", "a folder"),
+    ("idx_set", "a folder"),
     ("zarr", "a folder"),
     ("n5", "a folder"),
     ("folder", "a folder"),
@@ -60,6 +63,7 @@ const READ_MORE: &[(&str, &str)] = &[
     ("lz4", DECOMPRESSED),
     ("zlib", DECOMPRESSED),
     ("coco", "the first two thousand images are listed, and the lists looked for behind them"),
+    ("webdataset", "the headers of the first members, and what lies between those of small ones"),
     ("json", "the first hundred elements are found in steps of a megabyte"),
 ];
 
@@ -454,6 +458,7 @@ fn documents() -> Vec<Document> {
         longer("tga", "tga/rgb_24.tga"),
         repeated("tfrecord", "tfrecord/examples.tfrecord"),
         repeated("recordio", "recordio/labels.rec"),
+        repeated("webdataset", "webdataset/no_end.tar"),
         repeated("gzip", "gzip/members_3.txt.gz"),
         repeated("zstd", "zstd/checksum.txt.zst"),
         repeated("bzip2", "bzip2/text.txt.bz2"),
@@ -462,6 +467,15 @@ fn documents() -> Vec<Document> {
         zlib(),
         zeros("tar", "large.tar", tar()),
         zeros("raw", "large_16384x16384_f32.raw", Vec::new()),
+        zeros("cifar", "data_batch_1.bin", Vec::new()),
+        text(
+            "arff",
+            "large.arff",
+            "@relation r\n@attribute a numeric\n@attribute b {x, y}\n@data\n",
+            "1.5, x\n",
+            "",
+        ),
+        text("libsvm", "large.svm", "", "1 2:0.5 17:1\n", ""),
         text("jsonl", "large.jsonl", "", "{\"a\": 1, \"b\": [\"x\", 2]}\n", ""),
         text("json", "large.json", "[1", ", {\"a\": 1, \"b\": [\"x\", 2]}", "]"),
         text(

@@ -26,12 +26,6 @@ const LOOKED_INTO: u32 = 2;
 pub static FORMAT: Format = Format {
     extensions: &[],
     sniff: Some(sniff),
-    targets: &[Target::new(
-        "image-folder",
-        "Image folder",
-        &["imagefolder"],
-        &crate::engines::samples::folder::WRITER,
-    )],
     ..Format::new("folder", "Folder", open)
 };
 

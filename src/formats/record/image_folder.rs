@@ -16,11 +16,12 @@ use crate::bytes::display;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::source::{Entry, Source};
 use crate::data::content::{Content, Kind, Table};
-use crate::data::format::{Format, Opening, Options};
+use crate::data::format::{Format, Opening, Options, Target};
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};
 use crate::engines::annotations::folder::Pictures;
 use crate::engines::annotations::{Column, ImageTable};
+use crate::engines::samples::folder;
 use std::sync::Arc;
 
 /// The descriptor.
@@ -28,6 +29,7 @@ pub static FORMAT: Format = Format {
     extensions: &[],
     sniff: Some(sniff),
     reads: &[Kind::Table, Kind::Group, Kind::Image],
+    targets: &[Target::new("image-folder", "Image folder", &["imagefolder"], &folder::WRITER)],
     ..Format::new("image_folder", "Folder of images", open)
 };
 

@@ -70,6 +70,18 @@ fn table(file: &File, node: &Node) -> Option<String> {
             "import tensorflow as tf\nfiles = tf.data.Dataset.list_files({from} + \"/*-of-*\")\nrecords = tf.data.TFRecordDataset(files)"
         ),
         "recordio" => format!("import mxnet as mx\nrecords = mx.recordio.MXRecordIO({from}, \"r\")"),
+        "webdataset" => {
+            format!("import webdataset as wds\nsamples = wds.WebDataset({from}, shardshuffle=False)")
+        }
+        "webdataset_set" => format!(
+            "from glob import glob\nimport webdataset as wds\nshards = sorted(glob({from} + \"/*.tar\"))\nsamples = wds.WebDataset(shards, shardshuffle=False)"
+        ),
+        "libsvm" => format!(
+            "from sklearn.datasets import load_svmlight_file\nfeatures, labels = load_svmlight_file({from})"
+        ),
+        "arff" => format!(
+            "import pandas as pd\nfrom scipy.io import arff\nrows, attributes = arff.loadarff({from})\ntable = pd.DataFrame(rows)"
+        ),
         "pcd" => format!("import open3d as o3d\ncloud = o3d.io.read_point_cloud({from})"),
         _ => return None,
     })
