@@ -7,7 +7,7 @@
 use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::source::{Entry, Source};
 use crate::bytes::task::Task;
-use crate::data::format::{Format, Opening, Options, Target};
+use crate::data::format::{Format, Opening, Options};
 use crate::data::node::{Listing, Node, page_of};
 
 use crate::data::sniff::{self, Head, Match};
