@@ -408,7 +408,7 @@ impl Plan {
             output::check_space(path, bytes)?;
         }
         self.nulls.fill(consent.lose);
-        let mut output = Out::create(self.target, path, consent.overwrite)?;
+        let mut output = Out::create(self.target, &self.options, path, consent.overwrite)?;
         let mut type_overrides = BTreeMap::new();
         let mut notes;
         loop {
@@ -464,9 +464,8 @@ impl Plan {
             }
             let is_table = self.target.writer.accepts.contains(&Kind::Table);
             if is_json(field) && is_table && !matches!(self.target.id, "jsonl" | "json") {
-                losses.push(
-                    note(LossKind::Nesting, "lists and objects are kept as JSON text").of(field.name()),
-                );
+                let what = "lists and objects are kept as JSON text";
+                losses.push(note(LossKind::Nesting, what).of(field.name()).if_any());
             }
         }
         if any {
@@ -504,9 +503,15 @@ enum Out {
 }
 
 impl Out {
-    fn create(target: &Target, path: &Path, overwrite: bool) -> Result<Self> {
-        Ok(match target.writer.write {
-            WriteTo::File(write) => Out::File(Output::create(path, overwrite)?, write),
+    fn create(target: &Target, options: &Options, path: &Path, overwrite: bool) -> Result<Self> {
+        let write = target.writer.write;
+        Ok(match write {
+            WriteTo::Either { folder, .. } if write.is_folder(options) => {
+                Out::Folder(output::Folder::create(path)?, folder)
+            }
+            WriteTo::File(file) | WriteTo::Either { file, .. } => {
+                Out::File(Output::create(path, overwrite)?, file)
+            }
             WriteTo::Folder(write) => Out::Folder(output::Folder::create(path)?, write),
         })
     }

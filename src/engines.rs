@@ -4,14 +4,19 @@
 //! |---|---|
 //! | [`delimited`] | where lines and records of text end; rows of text by range |
 //! | [`json`](mod@json) | JSON of any size: strings and brackets by SIMD, a sparse index, children, records |
+//! | [`annotations`](mod@annotations) | pictures with boxes, masks and key points on them; the pictures of a folder |
 //! | [`examples`](mod@examples) | TensorFlow's examples: features of records as typed columns |
 //! | [`ggml`](mod@ggml) | types, tensors and vocabularies of GGUF and what was before it |
 //! | [`pickle`](mod@pickle) | Python pickles: what is in them and what they would run, without Python |
+//! | [`pictures`](mod@pictures) | pictures of one size with their labels, as a table |
 //! | [`protobuf`](mod@protobuf) | Protocol Buffers' wire format: fields with their places, unknown messages too |
 //! | [`records`](mod@records) | records in frames: an index of them of bounded size; containers of records; TFRecord, RecordIO |
+//! | [`samples`](mod@samples) | rows of a table as samples of a training set, for writers of record containers |
 //! | [`trees`](mod@trees) | decision trees that follow each other in a file, as one table |
 //! | [`ubjson`](mod@ubjson) | UBJSON: values with their places, stepped over without reading them |
 //! | [`tfevents`](mod@tfevents) | event files of training runs: values by tag, tables of one and of several runs |
+//! | [`xml`](mod@xml) | XML texts as trees of elements |
+//! | [`yaml`](mod@yaml) | YAML texts as trees of values, with PyYAML's scalars |
 //! | [`modules`](mod@modules) | tensors with dotted names as a tree of modules |
 //! | [`shards`](mod@shards) | models that are cut into files with an index |
 //! | [`joined`](mod@joined) | the children of a node among others |
@@ -20,6 +25,7 @@
 //! | [`archive`](mod@archive) | the members of an archive as a tree |
 //! | [`keys`] | stores of keys and bytes: a folder or a ZIP archive of metadata documents and chunks |
 
+pub mod annotations;
 pub mod archive;
 pub mod delimited;
 pub mod examples;
@@ -32,9 +38,13 @@ pub mod modules;
 pub mod multifile;
 pub mod numpy;
 pub mod pickle;
+pub mod pictures;
 pub mod protobuf;
 pub mod records;
+pub mod samples;
 pub mod shards;
 pub mod tfevents;
 pub mod trees;
 pub mod ubjson;
+pub mod xml;
+pub mod yaml;

@@ -14,11 +14,13 @@ use std::path::{Path, PathBuf};
 
 /// Formats of tables.
 pub mod table {
+    pub mod arff;
     pub mod arrow;
     pub mod avro;
     pub mod csv;
     pub mod dataset;
     pub mod delta;
+    pub mod hf_dataset;
     pub mod iceberg;
     pub mod json;
     pub mod jsonl;
@@ -27,6 +29,8 @@ pub mod table {
     pub mod pcd;
     pub mod sqlite;
     pub mod xlsx;
+    pub mod xml;
+    pub mod yaml;
 }
 
 /// Formats of arrays.
@@ -71,12 +75,20 @@ pub mod python {
 
 /// Formats of records.
 pub mod record {
+    pub mod cifar;
+    pub mod coco;
     pub mod ffcv;
+    pub mod image_folder;
+    pub mod labelme;
+    pub mod libsvm;
     pub mod lmdb;
     pub mod msgpack;
     pub mod recordio;
     pub mod tensorboard;
     pub mod tfrecord;
+    pub mod voc;
+    pub mod webdataset;
+    pub mod yolo;
 }
 
 /// Formats of pictures and sound.
@@ -107,10 +119,18 @@ pub static FORMATS: &[&Format] = &[
     &table::delta::FORMAT,
     &table::iceberg::FORMAT,
     &record::tfrecord::SET,
+    &record::voc::FORMAT,
+    &record::yolo::FORMAT,
+    &record::labelme::SET,
+    &table::hf_dataset::FORMAT,
+    &record::webdataset::SET,
+    &record::cifar::SET,
+    &array::idx::SET,
     &table::dataset::FORMAT,
     &array::zarr::FORMAT,
     &array::n5::FORMAT,
     &python::shelve::STORE,
+    &record::image_folder::FORMAT,
     // by magic
     &table::parquet::FORMAT,
     &table::arrow::FORMAT,
@@ -146,6 +166,7 @@ pub static FORMATS: &[&Format] = &[
     &record::lmdb::FORMAT,
     &record::ffcv::FORMAT,
     &table::pcd::FORMAT,
+    &table::arff::FORMAT,
     &python::shelve::FORMAT,
     &table::sqlite::FORMAT,
     &table::xlsx::FORMAT,
@@ -171,16 +192,23 @@ pub static FORMATS: &[&Format] = &[
     &plain::compressed::LZ4,
     &plain::compressed::ZLIB,
     &plain::zip::FORMAT,
+    &record::webdataset::FORMAT,
     &plain::tar::FORMAT,
     &record::msgpack::FLAX,
     &record::msgpack::FORMAT,
     // recognised, but not read
     &plain::known::FORMAT,
     // elements without a header, told by name and size
+    &record::cifar::FORMAT,
     &array::raw::FORMAT,
     // text, from the strict to the loose
+    &record::libsvm::FORMAT,
     &table::jsonl::FORMAT,
+    &record::coco::FORMAT,
+    &record::labelme::FORMAT,
     &table::json::FORMAT,
+    &table::xml::FORMAT,
+    &table::yaml::FORMAT,
     &table::csv::FORMAT,
     &plain::folder::FORMAT,
     &plain::text::FORMAT,

@@ -96,7 +96,7 @@ fn documents(folder: &Path, out: &mut Vec<PathBuf>) {
 }
 
 /// Fixtures that another format opens than the one in whose folder they lie.
-const OTHERS: [(&str, &str); 26] = [
+const OTHERS: [(&str, &str); 32] = [
     ("parquet/hive", "dataset"),
     ("parquet/hive_escaped", "dataset"),
     ("parquet/parts", "dataset"),
@@ -108,6 +108,12 @@ const OTHERS: [(&str, &str); 26] = [
     ("gguf/split_part_missing", "gguf_split"),
     // What the reference reads.
     ("pytorch/expected.json", "json"),
+    ("coco/expected.json", "json"),
+    // The pictures that annotations are of.
+    ("coco/annotations/panoptic_val/one.png", "png"),
+    ("coco/val/one.png", "png"),
+    ("coco/val/two.png", "png"),
+    ("labelme/pond.png", "png"),
     // What others refer to: raw data of a data set, the pixels behind a picture, a log beside a database.
     ("hdf5/layouts_raw.bin", "bytes"),
     ("fits/compressed_floats.raw", "gzip"),
@@ -128,10 +134,12 @@ const OTHERS: [(&str, &str); 26] = [
     ("joblib/side.pkl_01.npy", "npy"),
     // Values, one after the other.
     ("shelve/dumb.dat", "pickle"),
+    // An archive that is a data set.
+    ("tar/webdataset.tar", "webdataset"),
 ];
 
 /// Fixtures in which a part is not to be read, on purpose: what is said of it is in the golden files.
-const PARTLY: [&str; 17] = [
+const PARTLY: [&str; 18] = [
     "bzip2/empty.bz2",
     "gzip/empty.gz",
     "lz4/empty.lz4",
@@ -146,6 +154,7 @@ const PARTLY: [&str; 17] = [
     "pytorch_sharded/shard_missing",
     "safetensors/sharded_shard_missing",
     "tfrecord_set/shards",
+    "webdataset_set/missing",
     "torch_distributed/piece_missing",
     "zarr/v3_types.zarr.zip",
     "zip/encrypted.zip",

@@ -13,5 +13,6 @@ mod memory;
 mod mutations;
 mod query;
 mod roundtrip;
+mod samples;
 mod stops;
 mod tidy;

@@ -15,6 +15,7 @@ use gander::data::dtype::DType;
 use gander::data::format::{LossKind, Options};
 use gander::data::region::Region;
 use gander::{Document, Task};
+use half::f16;
 use rayon::prelude::*;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, HashSet};
@@ -110,6 +111,7 @@ fn opens_as(target: &Target, document: &Document) -> bool {
         "tsv" => document.format.id == "csv",
         "arrow-stream" => document.format.id == "arrow",
         "zarr-zip" => document.format.id == "zarr",
+        "parquet-hf" => document.format.id == "parquet",
         id => document.format.id == id,
     }
 }
@@ -227,8 +229,9 @@ fn compare_texts(items: &[Item], plan: &Plan, to: &Item) -> Result<usize, String
 /// A table, or an array that became one.
 fn compare_tables(from: &Item, to: &Item, plan: &Plan, target: &Target) -> Result<usize, String> {
     let lost: HashSet<&str> = plan.losses.iter().map(|loss| loss.subject.as_str()).collect();
-    // What is lost of binary columns of several tables alike is told of them together.
-    let of_table = plan.losses.iter().any(|loss| loss.subject.is_empty() && loss.kind == LossKind::Type);
+    if SAMPLES.contains(&target.id) {
+        return compare_samples(from, to, plan, target);
+    }
     // Text formats have only texts: what is nested or binary is spelled in another way there.
     let texts = matches!(target.id, "csv" | "tsv");
     let read = both(as_cells(from, !texts), as_cells(to, false), &to.name)?;
@@ -256,10 +259,8 @@ fn compare_tables(from: &Item, to: &Item, plan: &Plan, target: &Target) -> Resul
             return Err(format!("{} rows, not {}", to.len(), from.len()));
         }
         for (row, (a, b)) in from.iter().zip(to).enumerate() {
-            let told = of_table && a.as_deref().is_some_and(|a| a.starts_with("0x"));
             let empty = texts && a.as_deref().unwrap_or_default() == b.as_deref().unwrap_or_default();
             if a != b
-                && !told
                 && !empty
                 && !same_json(a.as_deref(), b.as_deref())
                 && !same_day(a.as_deref(), b.as_deref())
@@ -269,6 +270,80 @@ fn compare_tables(from: &Item, to: &Item, plan: &Plan, target: &Target) -> Resul
         }
     }
     Ok(from.len())
+}
+
+/// Writers of samples, whose files say less of columns than tables do: their order, and the types of those that hold
+/// nothing, or hold text.
+pub(crate) const SAMPLES: [&str; 6] = ["tfrecord", "webdataset", "recordio", "lmdb", "msgpack", "ffcv"];
+
+/// A table and the samples that were made of it: rows, and the cells of columns of the same name but for those that
+/// cannot be the same.
+fn compare_samples(from: &Item, to: &Item, plan: &Plan, target: &Target) -> Result<usize, String> {
+    let Some((from, to)) = both(as_cells(from, true), as_cells(to, false), &to.name)? else { return Ok(0) };
+    let rows = |cells: &[Cells]| cells.first().map(|(_, cells)| cells.len());
+    if !to.is_empty() && rows(&from) != rows(&to) {
+        return Err(format!("{:?} rows, not {:?}", rows(&to), rows(&from)));
+    }
+    let is_reordered =
+        plan.losses.iter().any(|loss| loss.kind == LossKind::Order && !loss.subject.is_empty());
+    let are_records = target.id == "recordio";
+    for (name, from) in from.iter().filter(|_| !is_reordered) {
+        let told = || plan.losses.iter().filter(|loss| loss.subject == *name);
+        // What is nested is shown as what it became; keys of records are numbers, others stand in a list.
+        let is_other = told()
+            .any(|loss| !loss.possible || matches!(loss.kind, LossKind::Zone | LossKind::Nesting))
+            || are_records && name == "key";
+        let Some((_, to)) = to.iter().find(|(other, _)| other == name) else {
+            let is_said = told().any(|loss| matches!(loss.kind, LossKind::Name | LossKind::Type));
+            match is_said || from.iter().all(Option::is_none) {
+                true => continue,
+                false => return Err(format!("the column {name:?} is gone")),
+            }
+        };
+        for (row, (a, b)) in from.iter().zip(to).enumerate().filter(|_| !is_other) {
+            if !same_sample(a.as_deref(), b.as_deref()) {
+                return Err(format!("column {name:?}, row {row}: {b:?}, not {a:?}"));
+            }
+        }
+    }
+    Ok(from.len())
+}
+
+/// Whether two cells are the same but for their types: numbers of fewer digits, truth values as numbers, texts as bytes.
+fn same_sample(a: Option<&str>, b: Option<&str>) -> bool {
+    let (Some(a), Some(b)) = (a, b) else { return a == b || [a, b].contains(&Some("null")) };
+    let number = |text: &str| match text {
+        "true" => Some(1.0),
+        "false" => Some(0.0),
+        text => text.parse::<f64>().ok(),
+    };
+    let hex = |text: &str| text.bytes().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let as_bytes = |text: &str, bytes: &str| {
+        let Some(digits) = bytes.strip_prefix("0x") else { return false };
+        match digits.strip_suffix("...") {
+            Some(digits) => hex(text).starts_with(digits),
+            None => hex(text) == digits,
+        }
+    };
+    let numbers = number(a).zip(number(b));
+    a == b
+        || numbers.is_some_and(|(a, b)| a as f32 == b as f32 || a.is_nan() && b.is_nan())
+        || numbers.is_some_and(|(a, b)| {
+            f16::from_f64(a) == f16::from_f64(b) && f16::from_f64(a).to_string() == a.to_string()
+        })
+        || as_bytes(a, b)
+        || as_bytes(b, a)
+        || format!("{a:?}") == b
+        || same_json(Some(a), Some(b))
+}
+
+/// Whether a target's files can be opened as what they are: some are written here and read elsewhere.
+pub(crate) fn is_read(target: &Target) -> bool {
+    match target.id {
+        "webdataset" => gander::formats::by_id("webdataset").is_some(),
+        "image-folder" => false,
+        _ => true,
+    }
 }
 
 /// Whether two texts are nested JSON of the same texts, numbers spelled as numbers or as texts.
@@ -421,6 +496,15 @@ fn there_and_back(items: &[Item], target: &'static Target, out: &Path) -> Result
         reading.set("format", if target.id == "tsv" { "csv" } else { target.id });
         back = gander::open(&task, out, &reading).map_err(|e| format!("it opens as {found}; {e}"))?;
     }
+    // The only map is an object, no row.
+    if target.id == "msgpack" && !matches!(back.root.content, Some(Content::Table(_))) {
+        let rows = |item: &Item| as_cells(item, true).and_then(|cells| Some(cells.first()?.1.len()));
+        return if items.iter().all(|item| rows(item) == Some(1)) {
+            Ok(0)
+        } else {
+            Err("it is no table".to_owned())
+        };
+    }
     let back = match convert::gather(&task, &back.root, "") {
         // An array of nothing, or of objects without members, is no table.
         Err(_) if target.id == "json" && items.iter().all(is_empty) => return Ok(0),
@@ -438,7 +522,8 @@ fn every_fixture_by_every_writer_reads_back_equal() {
         .filter_map(|(n, path)| {
             let items = convert::gather(&Task::new(), &open(path)?.root, "").ok()?;
             let opaque = |item: &Item| matches!(item.content, Content::Bytes(_) | Content::Text(_));
-            let targets = TARGETS.iter().filter(|target| target.id != "raw" && !items.iter().any(opaque));
+            let is_compared = |target: &&&'static Target| target.id != "raw" && is_read(target);
+            let targets = TARGETS.iter().filter(is_compared).filter(|_| !items.iter().any(opaque));
             let each = targets.map(|target| {
                 let out = folder.path().join(format!("{n}.{}", target.extensions[0]));
                 let result = there_and_back(&items, target, &out);
@@ -458,7 +543,8 @@ fn every_fixture_by_every_writer_reads_back_equal() {
         }
     }
     assert!(wrong.is_empty(), "{} pairs differ:\n{}", wrong.len(), wrong.join("\n"));
-    for id in TARGETS.iter().map(|target| target.id).filter(|id| *id != "raw") {
+    for target in TARGETS.iter().filter(|target| target.id != "raw" && is_read(target)) {
+        let id = target.id;
         assert!(compared.get(id).is_some_and(|n| *n > 20), "{id}: too little was compared: {compared:?}");
     }
 }

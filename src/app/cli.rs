@@ -246,7 +246,15 @@ pub(crate) fn open(
     {
         return Err(Stop::Usage(words));
     }
-    let node = document.root.find(task, node_path).map_err(named)?;
+    let node = match document.root.find(task, node_path).map_err(named)? {
+        Some(node) => Some(node),
+        // What a cell of a table holds or names: `#[17].image`.
+        None => {
+            let (source, root) = (&document.source, &document.root);
+            gander::data::media::payload::at(task, gander::formats::ALL, source, root, node_path)
+                .map_err(named)?
+        }
+    };
     let node = node.ok_or_else(|| named(Error::io(format!("there is no node {node_path:?} in it"))))?;
     Ok((document, node, node_path.to_owned()))
 }

@@ -8,6 +8,7 @@
 //! compared with what it was at open; a file that shrinks *during* a read of the map is caught by
 //! [`map`]'s guard. Both end in an error that says so, not in a crash or in mixed data.
 
+mod braces;
 mod folder;
 mod map;
 mod reader;
@@ -42,9 +43,15 @@ struct Inner {
 enum Backing {
     File(MappedFile),
     Memory(Bytes),
-    Slice { parent: Source, start: u64, len: u64 },
+    Slice {
+        parent: Source,
+        start: u64,
+        len: u64,
+    },
     Stream(Arc<dyn ReadAt>),
     Folder,
+    /// Of a folder these files alone.
+    Files(Vec<String>),
 }
 
 /// Bytes that are made on demand: a decompressed stream with an index.
@@ -92,10 +99,15 @@ pub struct Entry {
 pub const OWNED: u64 = 8 << 20;
 
 impl Source {
-    /// Opens a file or a folder. Files are opened read-only and mapped; nothing is read.
+    /// Opens a file or a folder. Files are opened read-only and mapped; nothing is read. A name in the notation of
+    /// shells for several files (`train-{000000..000123}.tar`), where there is no file of just that name, is a folder in
+    /// which nothing but these lies.
     pub fn open(_task: &Task, path: &Path) -> Result<Source> {
         let named = |e: std::io::Error| Error::from(e).in_file(path.display());
-        let meta = std::fs::metadata(path).map_err(named)?;
+        let meta = match std::fs::metadata(path) {
+            Ok(meta) => meta,
+            Err(error) => return Source::several(path).ok_or_else(|| named(error)),
+        };
         let backing = if meta.is_dir() {
             // Asking for the entries now turns "no permission" into an error at the door.
             std::fs::read_dir(path).map_err(named)?;
@@ -112,6 +124,18 @@ impl Source {
             .map(|n| n.to_string_lossy().into_owned())
             .unwrap_or_default();
         Ok(Source(Arc::new(Inner { name, path: Some(path.to_owned()), packed: None, depth: 0, backing })))
+    }
+
+    /// The files that a name with braces stands for, where at least one is there.
+    fn several(path: &Path) -> Option<Source> {
+        let name = path.file_name()?.to_str()?;
+        let names = braces::expanded(name)?;
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if !names.iter().any(|name| folder.join(name).is_file()) {
+            return None;
+        }
+        let (name, path, backing) = (name.to_owned(), Some(folder.to_owned()), Backing::Files(names));
+        Some(Source(Arc::new(Inner { name, path, packed: None, depth: 0, backing })))
     }
 
     /// Bytes in memory under a name.
@@ -173,7 +197,7 @@ impl Source {
 
     /// Whether this is a folder.
     pub fn is_folder(&self) -> bool {
-        matches!(self.0.backing, Backing::Folder)
+        matches!(self.0.backing, Backing::Folder | Backing::Files(_))
     }
 
     /// Whether the bytes are made in order from earlier ones, so that several readers at once gain
@@ -193,7 +217,7 @@ impl Source {
             Backing::Memory(bytes) => Some(bytes.len() as u64),
             Backing::Slice { len, .. } => Some(*len),
             Backing::Stream(stream) => stream.known_len(),
-            Backing::Folder => None,
+            Backing::Folder | Backing::Files(_) => None,
         }
     }
 
@@ -244,7 +268,7 @@ impl Source {
                 }
                 file.read(range).map(Bytes::from)
             }
-            Backing::Folder => Err(Error::bug("bytes of a folder were asked for")),
+            Backing::Folder | Backing::Files(_) => Err(Error::bug("bytes of a folder were asked for")),
         }
     }
 
@@ -285,7 +309,7 @@ impl Source {
                 self.within(&range)?;
                 file.copy(offset, out)
             }
-            Backing::Folder => Err(Error::bug("bytes of a folder were asked for")),
+            Backing::Folder | Backing::Files(_) => Err(Error::bug("bytes of a folder were asked for")),
         }
     }
 
@@ -307,6 +331,17 @@ impl Source {
     pub fn entries(&self, task: &Task) -> Result<Vec<Entry>> {
         let path = self.folder_path()?;
         let mut entries = Vec::new();
+        if let Backing::Files(names) = &self.0.backing {
+            for name in names {
+                task.check()?;
+                let meta = std::fs::metadata(path.join(name));
+                // As a link that leads nowhere: it fails when it is opened.
+                let is_folder = meta.as_ref().is_ok_and(|meta| meta.is_dir());
+                let bytes = meta.map_or(0, |meta| if meta.is_dir() { 0 } else { meta.len() });
+                entries.push(Entry { name: name.clone(), is_folder, bytes });
+            }
+            return Ok(entries);
+        }
         for entry in std::fs::read_dir(path).map_err(|e| Error::from(e).in_file(path.display()))? {
             task.check()?;
             let Ok(entry) = entry else { continue };
@@ -317,6 +352,33 @@ impl Source {
             entries.push(Entry { name: entry.file_name().to_string_lossy().into_owned(), is_folder, bytes });
         }
         entries.sort_by(|a, b| crate::bytes::display::natural_order(&a.name, &b.name));
+        Ok(entries)
+    }
+
+    /// Up to `most` of the names in this folder, in the order in which the system has them; sizes are not asked for, so that a
+    /// large folder costs no more than a small one.
+    pub fn some_entries(&self, task: &Task, most: usize) -> Result<Vec<Entry>> {
+        let path = self.folder_path()?;
+        let mut entries = Vec::new();
+        for entry in std::fs::read_dir(path).map_err(|e| Error::from(e).in_file(path.display()))?.take(most) {
+            if entries.len().is_multiple_of(1_024) {
+                task.check()?;
+            }
+            let Ok(entry) = entry else { continue };
+            let kind = entry.file_type();
+            let is_folder = match kind {
+                Ok(kind) if kind.is_symlink() => {
+                    std::fs::metadata(entry.path()).is_ok_and(|meta| meta.is_dir())
+                }
+                Ok(kind) => kind.is_dir(),
+                Err(_) => false,
+            };
+            entries.push(Entry {
+                name: entry.file_name().to_string_lossy().into_owned(),
+                is_folder,
+                bytes: 0,
+            });
+        }
         Ok(entries)
     }
 
@@ -346,7 +408,7 @@ impl Source {
 
     fn folder_path(&self) -> Result<&Path> {
         match (&self.0.backing, self.path()) {
-            (Backing::Folder, Some(path)) => Ok(path),
+            (Backing::Folder | Backing::Files(_), Some(path)) => Ok(path),
             _ => Err(Error::bug("entries of a file were asked for")),
         }
     }

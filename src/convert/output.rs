@@ -27,6 +27,8 @@ pub struct Output {
     temp: PathBuf,
     target: PathBuf,
     overwrite: bool,
+    /// The files that belong to it, by their extensions.
+    beside: Vec<(String, Output)>,
 }
 
 /// Bytes gathered before a write; large, so that writers may write small pieces.
@@ -72,11 +74,12 @@ impl Output {
             let _ = file.set_permissions(old.permissions());
         }
         let file = Some(BufWriter::with_capacity(BUFFER, file));
-        Ok(Output { file, temp, target: real, overwrite })
+        Ok(Output { file, temp, target: real, overwrite, beside: Vec::new() })
     }
 
     /// Starts again with an empty file.
     pub fn restart(&mut self) -> Result<()> {
+        self.beside.clear();
         self.rewind().map_err(said)?;
         self.writer().and_then(|w| w.get_mut().set_len(0)).map_err(said)
     }
@@ -92,6 +95,7 @@ impl Output {
         let file = writer.into_inner().map_err(|e| said(e.into_error()))?;
         file.sync_all().map_err(said)?;
         let len = file.metadata().map_err(said)?.len();
+        let beside = std::mem::take(&mut self.beside);
         self.rename().map_err(|e| match e.kind() {
             std::io::ErrorKind::AlreadyExists => exists(),
             _ => said(e),
@@ -100,7 +104,8 @@ impl Output {
         if let Some(folder) = self.target.parent().and_then(|f| File::open(f).ok()) {
             let _ = folder.sync_all();
         }
-        Ok(len)
+        // An index without its file would be worse than a file without its index.
+        beside.into_iter().try_fold(len, |len, (_, file)| Ok(len.saturating_add(file.commit()?)))
     }
 
     /// Moves the temporary file into place. Without consent it never replaces a file, not even one that
@@ -145,6 +150,19 @@ impl Seek for Output {
 impl Sink for Output {
     fn path(&self) -> Option<&Path> {
         Some(&self.temp)
+    }
+
+    fn beside(&mut self, extension: &str) -> Result<Option<&mut dyn Sink>> {
+        let known = self.beside.iter().position(|(known, _)| known == extension);
+        let place = match known {
+            Some(place) => place,
+            None => {
+                let target = self.target.with_extension(extension);
+                self.beside.push((extension.to_owned(), Output::create(&target, self.overwrite)?));
+                self.beside.len() - 1
+            }
+        };
+        Ok(self.beside.get_mut(place).map(|(_, file)| file as &mut dyn Sink))
     }
 }
 

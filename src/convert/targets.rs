@@ -29,10 +29,19 @@ impl Target {
         TARGETS.iter().find(|target| target.id == id).copied()
     }
 
-    /// The target that a file name means.
+    /// The target that a file name means: of several the one with the longest extension, then the first.
     pub fn of_path(path: &Path) -> Option<&'static Target> {
         let name = path.file_name()?.to_str()?;
-        TARGETS.iter().find(|target| sniff::has_extension(name, target.extensions)).copied()
+        let longest = |target: &Target| {
+            let fits = |extension: &&&str| sniff::has_extension(name, &[**extension]);
+            target.extensions.iter().filter(fits).map(|extension| extension.len()).max()
+        };
+        TARGETS
+            .iter()
+            .copied()
+            .rev()
+            .max_by_key(|target| longest(target))
+            .filter(|target| longest(target).is_some())
     }
 
     /// Its options, in the order of a dialog.

@@ -240,6 +240,26 @@ pub enum WriteTo {
     File(WriteFile),
     /// The files of a folder.
     Folder(WriteFiles),
+    /// One file, or the files of a folder where the options ask for that.
+    Either {
+        /// Whether they do.
+        is_folder: fn(&Options) -> bool,
+        /// Writes the file.
+        file: WriteFile,
+        /// Writes the folder.
+        folder: WriteFiles,
+    },
+}
+
+impl WriteTo {
+    /// Whether a folder is written with these options.
+    pub fn is_folder(&self, options: &Options) -> bool {
+        match self {
+            WriteTo::File(_) => false,
+            WriteTo::Folder(_) => true,
+            WriteTo::Either { is_folder, .. } => is_folder(options),
+        }
+    }
 }
 
 /// Writes one file.
@@ -289,6 +309,15 @@ pub trait Sink: Write + Seek + Send {
     fn path(&self) -> Option<&Path> {
         None
     }
+
+    /// The file that belongs to it and lies beside it under the same name with this extension (an index), begun when it
+    /// is first asked for. `None` where there is no file.
+    ///
+    /// # Errors
+    /// Those of making it.
+    fn beside(&mut self, _extension: &str) -> Result<Option<&mut dyn Sink>> {
+        Ok(None)
+    }
 }
 
 /// The files of a folder that is being written.
@@ -298,6 +327,19 @@ pub trait Files: Send {
     /// # Errors
     /// Those of writing; `Unsupported` for names that the file system has not.
     fn put(&mut self, path: &str, bytes: &[u8]) -> Result<()>;
+
+    /// Begins a file that is written piece by piece; it is to be flushed at the end.
+    ///
+    /// # Errors
+    /// As [`put`](Files::put); where whole files only are taken.
+    fn file(&mut self, path: &str) -> Result<Box<dyn Sink>> {
+        Err(Error::bug(format!("{path}: this folder takes whole files only")))
+    }
+
+    /// The name of the folder, without an extension: what files in it are called after.
+    fn stem(&self) -> String {
+        "data".to_owned()
+    }
 }
 
 impl Sink for std::io::Cursor<Vec<u8>> {}

@@ -6,11 +6,13 @@
 //! (<https://huggingface.co/docs/datasets/about_dataset_features>).
 //!
 //! - [`features`]: what `datasets` says of columns; [`regions`]: boxes and key points of a row, as numbers in cells;
+//! - [`shapes`]: polygons and masks of runs, painted as a layer of colours;
 //! - [`payload`]: a cell as bytes, as an array or as the file that its text names; [`mod@thumbnail`]: that as a small picture.
 
 pub mod features;
 pub mod payload;
 pub mod regions;
+pub mod shapes;
 #[cfg(test)]
 mod tests;
 pub mod thumbnail;
@@ -28,7 +30,7 @@ use crate::data::format::Formats;
 use crate::data::node::Value;
 use crate::data::sniff::{self, Head};
 use arrow::array::{Array, ArrayRef};
-use arrow::datatypes::{DataType, Field};
+use arrow::datatypes::{DataType, Field, SchemaRef};
 use features::Feature;
 use std::ops::Range;
 use std::sync::Arc;
@@ -409,6 +411,15 @@ fn mask(columns: &[MediaColumn], names: Vec<&str>) -> Option<usize> {
         })
     };
     pictures().find(|(_, column)| is_mask(column)).map(|(at, _)| at)
+}
+
+/// The columns that may say what is on a picture, the likeliest first, as far as a schema and the attributes of the
+/// table's node tell it.
+pub fn labels_of(schema: &SchemaRef, attributes: &[(String, Value)]) -> Vec<LabelColumn> {
+    let said = features::of(schema, attributes);
+    let fields = schema.fields();
+    let feature = |n: usize| fields.get(n).and_then(|field| features::named(&said, field.name()));
+    labels(fields, &feature, 0..fields.len().min(COLUMNS))
 }
 
 /// The columns that may say what is on a picture, the likeliest first.

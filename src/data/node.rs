@@ -15,6 +15,7 @@ use crate::data::security::Report;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// One row of the tree.
@@ -75,6 +76,9 @@ pub struct Node {
     pub presentation: Option<Presentation>,
     /// The path of the node that a look at the file begins with, where the file names one; of a root only.
     pub start: Option<String>,
+    /// The folder that the texts of its table name files in, where its format found them in another one than the folder
+    /// of its file: COCO's images lie beside the folder of the annotations.
+    pub media_folder: Option<PathBuf>,
     /// Whether a guard stands around all of it that reads (see [`crate::data::guard`]).
     pub(crate) guarded: bool,
 }
@@ -324,6 +328,7 @@ impl Node {
             timeline: None,
             presentation: None,
             start: None,
+            media_folder: None,
             guarded: false,
         }
     }

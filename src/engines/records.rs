@@ -7,6 +7,7 @@
 //! named once; the walk goes on behind it where the framing can tell where that is.
 
 pub mod container;
+pub mod lines;
 pub mod recordio;
 pub mod tfrecord;
 

@@ -85,6 +85,95 @@ struct Extended {
 
 type Header = [u8; BLOCK as usize];
 
+/// What one block says where a header is expected: for those who go from header to header themselves, over bytes that
+/// they have at hand.
+pub struct Step<'a> {
+    block: &'a Header,
+}
+
+/// What a block is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Block {
+    /// Zeros: two of them end an archive.
+    Zeros,
+    /// No header, and why.
+    Damaged(&'static str),
+    /// A header about the next member, with so many bytes behind it.
+    Extended(u64),
+    /// Nothing that a reader looks at; so many bytes are behind it.
+    Skipped(u64),
+    /// A header of a member with so many bytes, unless an extended header says otherwise.
+    Member(u64),
+}
+
+/// What the extended headers before a member said of it.
+#[derive(Clone, Default)]
+pub struct Said(Extended);
+
+impl<'a> Step<'a> {
+    /// Looks at a block.
+    pub fn new(block: &'a [u8; BLOCK as usize]) -> (Self, Block) {
+        let step = Step { block };
+        let kind = if block.iter().all(|&b| b == 0) {
+            Block::Zeros
+        } else if !has_good_checksum(block) {
+            Block::Damaged("the checksum of its header does not match")
+        } else {
+            match (number(&block[124..136]), block[156]) {
+                (None, _) => Block::Damaged("its size is no number"),
+                (Some(size), b'L' | b'K' | b'x' | b'X' | b'g') => Block::Extended(size),
+                (Some(_), b'V') => Block::Skipped(0),
+                (Some(size), b'M' | b'D') => Block::Skipped(size),
+                (Some(size), _) => Block::Member(size),
+            }
+        };
+        (step, kind)
+    }
+
+    /// Takes in what stands behind an extended header. What is said of all members is left out.
+    pub fn extend(&self, bytes: &[u8], said: &mut Said) {
+        match self.block[156] {
+            b'L' => said.0.path = Some(text(bytes)),
+            b'K' => said.0.target = Some(text(bytes)),
+            b'g' => {}
+            _ => pax(bytes, &mut said.0),
+        }
+    }
+
+    /// The name in the header itself; empty where it has none that can be printed.
+    pub fn name(&self) -> String {
+        let name = path(self.block);
+        let named = !name.contains('\u{fffd}') && !name.chars().any(char::is_control);
+        if named { name } else { String::new() }
+    }
+
+    /// The member: its path, what it is, and its bytes. `data` is where these begin, and `end` where the next header is;
+    /// `None` where the list of holes of a sparse member goes on behind its header.
+    pub fn member(&self, said: Said, data: u64, size: u64) -> (Member, Option<u64>) {
+        let said = said.0;
+        let kind = kind(self.block[156], &said, &Extended::default());
+        let size = match kind {
+            Kind::Folder | Kind::SymbolicLink | Kind::HardLink | Kind::Special => 0,
+            _ => said.size.unwrap_or(size),
+        };
+        let path = said.path.unwrap_or_else(|| path(self.block));
+        let holes = self.block[156] == b'S' && self.block[482] != 0;
+        let member = Member {
+            kind: if path.ends_with('/') && kind == Kind::File { Kind::Folder } else { kind },
+            path: path.into(),
+            data,
+            size,
+            modified: None,
+            target: None,
+            problem: None,
+        };
+        (member, (!holes).then(|| after(data, size)))
+    }
+}
+
+/// The longest extended header that is read, in bytes.
+pub const LONGEST_EXTENDED: u64 = LONGEST;
+
 impl Scan {
     /// At the first header of `source`.
     pub fn new(source: &Source) -> Self {
@@ -304,7 +393,7 @@ impl Scan {
 }
 
 /// Where the next header is behind `size` bytes at `data`.
-fn after(data: u64, size: u64) -> u64 {
+pub fn after(data: u64, size: u64) -> u64 {
     data.saturating_add(size.div_ceil(BLOCK).saturating_mul(BLOCK))
 }
 

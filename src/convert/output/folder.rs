@@ -1,12 +1,12 @@
 //! A folder of many files as one result: made under a temporary name beside the target and renamed when it
 //! is whole. A folder that is there already is never replaced.
 
-use super::{begun, exists, explained, said};
+use super::{BUFFER, begun, exists, explained, said};
 use crate::bytes::error::{Error, Result};
-use crate::data::format::Files;
+use crate::data::format::{Files, Sink};
 use rustix::fs::{CWD, FlockOperation, RenameFlags, renameat_with};
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::path::{Component, Path, PathBuf};
 
 /// The longest name of a file, in bytes, on the file systems in use.
@@ -21,6 +21,8 @@ pub struct Folder {
     /// The folder of the last key, which is there.
     last: PathBuf,
     bytes: u64,
+    /// The files that were written piece by piece, whose lengths are known at the end.
+    pieces: Vec<PathBuf>,
 }
 
 impl Folder {
@@ -38,7 +40,7 @@ impl Folder {
         if let Some(handle) = &handle {
             let _ = rustix::fs::flock(handle, FlockOperation::NonBlockingLockExclusive);
         }
-        Ok(Folder { handle, last: temp.clone(), temp, target: real, bytes: 0 })
+        Ok(Folder { handle, last: temp.clone(), temp, target: real, bytes: 0, pieces: Vec::new() })
     }
 
     /// Starts again with an empty folder.
@@ -51,6 +53,7 @@ impl Folder {
         }
         self.last.clone_from(&self.temp);
         self.bytes = 0;
+        self.pieces.clear();
         Ok(())
     }
 
@@ -60,6 +63,10 @@ impl Folder {
             std::io::ErrorKind::AlreadyExists => exists().in_file(self.target.display()),
             _ => said(e).in_file(self.target.display()),
         };
+        for path in &self.pieces {
+            let len = std::fs::metadata(path).map_err(said)?.len();
+            self.bytes = self.bytes.saturating_add(len);
+        }
         #[cfg(target_os = "linux")]
         if let Some(handle) = &self.handle {
             rustix::fs::syncfs(handle).map_err(|e| named(e.into()))?;
@@ -79,8 +86,9 @@ impl Folder {
     }
 }
 
-impl Files for Folder {
-    fn put(&mut self, key: &str, bytes: &[u8]) -> Result<()> {
+impl Folder {
+    /// Makes the file of a key, with the folders that it lies in.
+    fn begin(&mut self, key: &str) -> Result<(File, PathBuf)> {
         let path = Path::new(key);
         if key.is_empty() || !path.components().all(|part| matches!(part, Component::Normal(_))) {
             return Err(Error::bug(format!("the key {key:?} leads out of its folder")));
@@ -98,11 +106,84 @@ impl Files for Folder {
             std::fs::create_dir_all(folder).map_err(said)?;
             self.last = folder.to_owned();
         }
-        let failed = |e| Error::from(explained(e, &self.target));
-        let mut file = OpenOptions::new().write(true).create_new(true).open(&path).map_err(failed)?;
-        file.write_all(bytes).map_err(failed)?;
+        let made = OpenOptions::new().read(true).write(true).create_new(true).open(&path);
+        let file = made.map_err(|e| match e.kind() {
+            std::io::ErrorKind::AlreadyExists => {
+                Error::unsupported(format!("two of its files are called {key:?}"))
+            }
+            _ => explained(e, &self.target).into(),
+        })?;
+        Ok((file, path))
+    }
+}
+
+impl Files for Folder {
+    fn put(&mut self, key: &str, bytes: &[u8]) -> Result<()> {
+        let (mut file, _) = self.begin(key)?;
+        file.write_all(bytes).map_err(|e| explained(e, &self.target))?;
         self.bytes = self.bytes.saturating_add(bytes.len() as u64);
         Ok(())
+    }
+
+    fn file(&mut self, key: &str) -> Result<Box<dyn Sink>> {
+        let (file, path) = self.begin(key)?;
+        self.pieces.push(path.clone());
+        let file = BufWriter::with_capacity(BUFFER, file);
+        Ok(Box::new(Piece { file, path, target: self.target.clone(), beside: Vec::new() }))
+    }
+
+    fn stem(&self) -> String {
+        let name = self.target.file_name().unwrap_or_default().to_string_lossy();
+        let stem = name.split('.').find(|part| !part.is_empty()).unwrap_or("data");
+        stem.to_owned()
+    }
+}
+
+/// A file of the folder that is written piece by piece.
+struct Piece {
+    file: BufWriter<File>,
+    path: PathBuf,
+    target: PathBuf,
+    beside: Vec<(String, Piece)>,
+}
+
+impl Write for Piece {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.file.write(bytes).map_err(|e| explained(e, &self.target))
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.beside.iter_mut().try_for_each(|(_, file)| file.flush())?;
+        self.file.flush().map_err(|e| explained(e, &self.target))
+    }
+}
+
+impl Seek for Piece {
+    fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
+        self.file.seek(to).map_err(|e| explained(e, &self.target))
+    }
+}
+
+impl Sink for Piece {
+    fn path(&self) -> Option<&Path> {
+        Some(&self.path)
+    }
+
+    fn beside(&mut self, extension: &str) -> Result<Option<&mut dyn Sink>> {
+        let known = self.beside.iter().position(|(known, _)| known == extension);
+        let place = match known {
+            Some(place) => place,
+            None => {
+                let path = self.path.with_extension(extension);
+                let failed = |e| Error::from(explained(e, &self.target));
+                let file = OpenOptions::new().write(true).create_new(true).open(&path).map_err(failed)?;
+                let file = BufWriter::with_capacity(BUFFER, file);
+                let target = self.target.clone();
+                self.beside.push((extension.to_owned(), Piece { file, path, target, beside: Vec::new() }));
+                self.beside.len() - 1
+            }
+        };
+        Ok(self.beside.get_mut(place).map(|(_, file)| file as &mut dyn Sink))
     }
 }
 

@@ -14,6 +14,7 @@ use crate::data::node::Node;
 use ::arrow::array::{Array as Cells, ArrayRef, AsArray};
 use ::arrow::datatypes::DataType;
 use bytes::Bytes;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// What a cell holds.
@@ -31,6 +32,8 @@ pub struct Place {
     source: Source,
     /// The folder of the table's file in an open folder.
     below: String,
+    /// Where its format says that the files lie.
+    folder: Option<PathBuf>,
 }
 
 impl Place {
@@ -38,7 +41,13 @@ impl Place {
     pub fn of(source: &Source, path: &str) -> Place {
         let path = path.trim_start_matches('/');
         let below = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-        Place { source: source.clone(), below: below.to_owned() }
+        Place { source: source.clone(), below: below.to_owned(), folder: None }
+    }
+
+    /// With the folder that files of this node's table lie in, where its format knows one
+    /// ([`Node::media_folder`](crate::data::node::Node::media_folder)).
+    pub fn of_node(source: &Source, path: &str, node: &Node) -> Place {
+        Place { folder: node.media_folder.clone(), ..Place::of(source, path) }
     }
 
     /// The file of this name; `None` where there is none, and for what lies elsewhere.
@@ -47,6 +56,10 @@ impl Place {
     /// `Cancelled`.
     pub fn open(&self, task: &Task, name: &str) -> Result<Option<Source>> {
         let Some(name) = self.inner(name) else { return Ok(None) };
+        if let Some(folder) = &self.folder {
+            let found = Source::open(task, folder).and_then(|folder| folder.child(task, &name));
+            return Ok(found.unless_cancelled()?.ok().filter(|source| !source.is_folder()));
+        }
         let opened = if self.source.is_folder() {
             let first = match self.below.as_str() {
                 "" => Err(Error::io("")),
@@ -275,11 +288,12 @@ pub fn at(
         let Some((row, column)) = rest.split_once("].") else { continue };
         let Ok(row) = row.parse::<u64>() else { continue };
         let Some(table) = root.find(task, above)? else { continue };
+        let place = Place::of_node(source, above, &table);
         let Some(Content::Table(table)) = &table.content else { continue };
         let Some(column) = table.schema().fields().iter().position(|field| field.name() == column) else {
             continue;
         };
-        let found = node(task, formats, table.as_ref(), (row, column), &Place::of(source, above))?;
+        let found = node(task, formats, table.as_ref(), (row, column), &place)?;
         return Ok(found.map(Arc::new));
     }
     Ok(None)

@@ -7,6 +7,7 @@
 
 use super::Sizes;
 use super::features::Feature;
+use super::shapes::RunLengths;
 use crate::data::cell;
 use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::{DataType, Fields};
@@ -67,13 +68,38 @@ pub struct Boxes {
     pub names: Arc<[String]>,
 }
 
-/// A box on a picture.
-#[derive(Clone, Debug, PartialEq)]
+/// A box on a picture, with the shapes in it.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Region {
     /// Left, top, right, bottom, as shares of the sides of the picture.
     pub corners: [f64; 4],
     /// What is in it.
     pub label: Option<String>,
+    /// Its outlines: points as shares of the sides.
+    pub polygons: Vec<Vec<[f64; 2]>>,
+    /// Its pixels.
+    pub mask: Option<RunLengths>,
+    /// Its key points that are there, as shares of the sides.
+    pub points: Vec<[f64; 2]>,
+    /// Lines between its key points.
+    pub lines: Vec<[[f64; 2]; 2]>,
+}
+
+/// The key in a field's metadata that says how its boxes are written: `xywh`, `xyxy`, `yxyx` or `cxcywh`, and behind a
+/// space `normalised` where they and the shapes beside them are shares of the sides.
+pub const BOXES_KEY: &str = "boxes";
+
+/// What a field's metadata says of its boxes.
+fn stated(field: &arrow::datatypes::Field) -> Option<(BoxFormat, bool)> {
+    let mut words = field.metadata().get(BOXES_KEY)?.split(' ');
+    let format = match words.next()? {
+        "xywh" => BoxFormat::Xywh,
+        "xyxy" => BoxFormat::Xyxy,
+        "yxyx" => BoxFormat::Yxyx,
+        "cxcywh" => BoxFormat::Cxcywh,
+        _ => return None,
+    };
+    Some((format, words.next() == Some("normalised")))
 }
 
 /// Where key points are.
@@ -90,6 +116,40 @@ struct Raw {
     numbers: [f64; 4],
     format: Option<BoxFormat>,
     label: Option<Json>,
+    shapes: Shapes,
+}
+
+/// What an object has beside its box, in the units of that.
+#[derive(Default)]
+struct Shapes {
+    polygons: Vec<Vec<[f64; 2]>>,
+    mask: Option<RunLengths>,
+    /// Points, those that are not there too: lines name them by their numbers.
+    points: Vec<Option<[f64; 2]>>,
+    lines: Vec<[usize; 2]>,
+}
+
+impl Shapes {
+    fn of(fields: &serde_json::Map<String, Json>) -> Shapes {
+        let polygons = ["segmentation", "polygons"].iter().find_map(|name| fields.get(*name)?.as_array());
+        let polygon = |json: &Json| Some(numbers(json)?.as_chunks::<2>().0.to_vec());
+        let mask = fields.get("rle").and_then(|rle| {
+            let size = numbers(rle.get("size")?)?;
+            let [height, width] = size.as_slice() else { return None };
+            RunLengths::from_text(*height as u32, *width as u32, rle.get("counts")?.as_str()?)
+        });
+        let points = fields.get("keypoints").and_then(numbers).unwrap_or_default();
+        let there = |&[x, y, seen]: &[f64; 3]| (seen > 0.0).then_some([x, y]);
+        let lines = fields.get("skeleton").and_then(numbers).unwrap_or_default();
+        // Points are counted from 1 on.
+        let number = |n: f64| (n as usize).wrapping_sub(1);
+        Shapes {
+            polygons: polygons.into_iter().flatten().take(MOST).filter_map(polygon).collect(),
+            mask,
+            points: points.as_chunks::<3>().0.iter().take(MOST).map(there).collect(),
+            lines: lines.as_chunks::<2>().0.iter().take(MOST).map(|line| line.map(number)).collect(),
+        }
+    }
 }
 
 impl Boxes {
@@ -104,7 +164,23 @@ impl Boxes {
             let [left, top, right, bottom] = raw.format.unwrap_or(self.format).corners(raw.numbers);
             let corners = [left / width, top / height, right / width, bottom / height];
             let label = raw.label.and_then(|label| self.label(&label));
-            corners.iter().all(|side| side.is_finite()).then_some(Region { corners, label })
+            let share = |[x, y]: [f64; 2]| [x / width, y / height];
+            let points: Vec<_> = raw.shapes.points.iter().map(|point| point.map(share)).collect();
+            let line = |[a, b]: &[usize; 2]| Some([(*points.get(*a)?)?, (*points.get(*b)?)?]);
+            let region = Region {
+                corners,
+                label,
+                polygons: raw
+                    .shapes
+                    .polygons
+                    .into_iter()
+                    .map(|p| p.into_iter().map(share).collect())
+                    .collect(),
+                mask: raw.shapes.mask,
+                lines: raw.shapes.lines.iter().filter_map(line).collect(),
+                points: points.into_iter().flatten().collect(),
+            };
+            corners.iter().all(|side| side.is_finite()).then_some(region)
         };
         raw.into_iter().filter_map(region).collect()
     }
@@ -177,7 +253,12 @@ fn raw(arrays: &[ArrayRef], row: usize) -> Vec<Raw> {
             let [left, top, right, bottom] = &sides;
             for (((left, top), right), bottom) in left.iter().zip(top).zip(right).zip(bottom).take(MOST) {
                 let numbers = [*left, *top, *right, *bottom];
-                out.push(Raw { numbers, format: Some(BoxFormat::Xyxy), label: None });
+                out.push(Raw {
+                    numbers,
+                    format: Some(BoxFormat::Xyxy),
+                    label: None,
+                    shapes: Shapes::default(),
+                });
             }
         }
         _ => {}
@@ -202,7 +283,12 @@ fn of_json(json: &Json, depth: usize, out: &mut Vec<Raw>) {
             if let Some(flat) = numbers(json) {
                 let boxes = flat.as_chunks::<4>().0.iter().take(MOST);
                 if flat.len() % 4 == 0 {
-                    out.extend(boxes.map(|&numbers| Raw { numbers, format: None, label: None }));
+                    out.extend(boxes.map(|&numbers| Raw {
+                        numbers,
+                        format: None,
+                        label: None,
+                        shapes: Shapes::default(),
+                    }));
                 }
                 return;
             }
@@ -210,7 +296,8 @@ fn of_json(json: &Json, depth: usize, out: &mut Vec<Raw>) {
         }
         Json::Object(fields) => {
             if let Some((numbers, format)) = sides(fields) {
-                out.push(Raw { numbers, format: Some(format), label: label(fields).cloned() });
+                let (label, shapes) = (label(fields).cloned(), Shapes::of(fields));
+                out.push(Raw { numbers, format: Some(format), label, shapes });
                 return;
             }
             let first = out.len();
@@ -220,6 +307,9 @@ fn of_json(json: &Json, depth: usize, out: &mut Vec<Raw>) {
             }
             // One label for one box, a list of them for a list of boxes.
             let added = out.get_mut(first..).unwrap_or_default();
+            if let [one] = added {
+                one.shapes = Shapes::of(fields);
+            }
             match label(fields) {
                 Some(Json::Array(labels)) => {
                     added.iter_mut().zip(labels).for_each(|(one, label)| one.label = Some(label.clone()));
@@ -256,12 +346,17 @@ fn sides(fields: &serde_json::Map<String, Json>) -> Option<([f64; 4], BoxFormat)
 #[derive(Default)]
 pub(super) struct Candidates {
     boxes: Vec<Vec<usize>>,
+    /// What the fields themselves say of their boxes, by column.
+    stated: Vec<(usize, (BoxFormat, bool))>,
     key_points: Option<usize>,
 }
 
 impl Candidates {
     pub(super) fn of(fields: &Fields) -> Candidates {
-        let mut found = Candidates::default();
+        let stated: Vec<(usize, (BoxFormat, bool))> =
+            fields.iter().enumerate().filter_map(|(n, field)| Some((n, stated(field)?))).collect();
+        let mut found = Candidates { stated, ..Candidates::default() };
+        found.boxes.extend(found.stated.iter().map(|(column, _)| vec![*column]));
         found.boxes.extend(four(fields));
         found.boxes.extend(named(fields, &BOXES).map(|column| vec![column]));
         let objects = |field: &&arrow::datatypes::FieldRef| {
@@ -285,7 +380,12 @@ impl Candidates {
         column: impl Fn(usize) -> Option<&'a ArrayRef>,
         sizes: &Sizes,
     ) -> (Option<Boxes>, Option<KeyPoints>) {
+        let stated = self.stated;
         let boxes = self.boxes.into_iter().find_map(|columns| {
+            let is_stated = |(column, _): &&(usize, _)| columns == [*column];
+            if let Some((_, (format, normalised))) = stated.iter().find(is_stated).copied() {
+                return Some(Boxes { columns, format, normalised, names: Arc::default() });
+            }
             let arrays: Vec<ArrayRef> = columns.iter().map(|n| column(*n).cloned()).collect::<Option<_>>()?;
             let names = said.iter().filter_map(|(name, feature)| {
                 let within = BOXES.contains(&name.as_str()) || OBJECTS.contains(&name.as_str());

@@ -39,6 +39,31 @@ fn head(bytes: &[u8]) -> Option<(Which, u64)> {
     Some((which, u64::from(word & ((1 << 29) - 1))))
 }
 
+/// Appends a record as dmlc-core writes it: cut where the magic number stands in it at a multiple of four.
+///
+/// # Errors
+/// `Unsupported` for a record of 512 MiB and more.
+pub fn append(record: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    if record.len() >= 1 << 29 {
+        let what = format!("a record of {} bytes; RecordIO has lengths of 29 bits", record.len());
+        return Err(Error::unsupported(what));
+    }
+    let mut part = |which: u32, bytes: &[u8]| {
+        out.extend(MAGIC);
+        out.extend((which << 29 | bytes.len() as u32).to_le_bytes());
+        out.extend_from_slice(bytes);
+        out.extend(std::iter::repeat_n(0, bytes.len().next_multiple_of(4) - bytes.len()));
+    };
+    let is_cut = |at: &usize| at.is_multiple_of(4);
+    let (mut start, mut first) = (0, true);
+    for cut in memchr::memmem::find_iter(record, &MAGIC).filter(is_cut) {
+        part(if first { 1 } else { 2 }, record.get(start..cut).unwrap_or_default());
+        (start, first) = (cut + MAGIC.len(), false);
+    }
+    part(if first { 0 } else { 3 }, record.get(start..).unwrap_or_default());
+    Ok(())
+}
+
 /// Whether a file that begins like this is RecordIO: the number, and the first part of a record or all of one. The number
 /// alone is no sign, since records may have it in them.
 pub fn begins(first: &[u8]) -> bool {
@@ -188,30 +213,9 @@ mod tests {
     use crate::engines::records::container::{Container, Framed};
     use proptest::prelude::*;
 
-    /// A file as dmlc-core writes it.
     fn written(records: &[Vec<u8>]) -> Vec<u8> {
         let mut out = Vec::new();
-        for record in records {
-            // Where the magic number stands in it, at a multiple of four.
-            let words = record.len() / 4;
-            let cuts: Vec<usize> =
-                (0..words).map(|n| n * 4).filter(|at| record[*at..*at + 4] == MAGIC).collect();
-            let mut start = 0;
-            for (n, end) in cuts.iter().copied().chain([record.len()]).enumerate() {
-                let which = match (n, n == cuts.len()) {
-                    (0, true) => 0,
-                    (0, false) => 1,
-                    (_, false) => 2,
-                    (_, true) => 3_u32,
-                };
-                let part = &record[start..end];
-                out.extend(MAGIC);
-                out.extend((which << 29 | part.len() as u32).to_le_bytes());
-                out.extend(part);
-                out.resize(out.len().next_multiple_of(4), 0);
-                start = end + 4;
-            }
-        }
+        records.iter().for_each(|record| append(record, &mut out).unwrap());
         out
     }
 

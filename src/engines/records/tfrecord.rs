@@ -27,6 +27,15 @@ pub fn masked(bytes: &[u8]) -> u32 {
     crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8)
 }
 
+/// Appends a record with what stands before and behind it.
+pub fn append(record: &[u8], out: &mut Vec<u8>) {
+    let length = (record.len() as u64).to_le_bytes();
+    out.extend(length);
+    out.extend(masked(&length).to_le_bytes());
+    out.extend_from_slice(record);
+    out.extend(masked(record).to_le_bytes());
+}
+
 /// The length that a head says; `None` where its checksum is wrong or it is too short.
 pub fn length(head: &[u8]) -> Option<u64> {
     let (length, rest) = head.split_first_chunk::<8>()?;

@@ -5,17 +5,21 @@
 //! Two zeros and a code are a weak sign, and the usual names have no extension. So a file is one where its length is
 //! what the header says, or where the header can be one and the name says so; then it may be cut off or too long.
 
+mod pair;
+
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
 use crate::data::content::array::Plain;
-use crate::data::content::{Content, Kind};
+use crate::data::content::{Array, Content, Kind};
 use crate::data::dtype::{DType, swap_bytes};
 use crate::data::format::{Format, Opening, Options, Payload, Sink, Target, Writer};
 use crate::data::node::Node;
 use crate::data::scan::{array_bytes, elements, put};
 use crate::data::sniff::{Head, Magic, Match};
 use std::sync::Arc;
+
+pub use pair::SET;
 
 /// The types of elements with their codes.
 const TYPES: [(u8, DType); 6] = [
@@ -120,7 +124,11 @@ fn open(opening: &Opening) -> Result<Node> {
     }
     node.problem = problem;
     node.span = Some(data..end.min(len));
-    Ok(node.content(Content::Array(Arc::new(plain.big_endian(true)))))
+    let array: Arc<dyn Array> = Arc::new(plain.big_endian(true));
+    if let Some(samples) = pair::beside(opening.task, source, &array)? {
+        node = node.listed(vec![samples]);
+    }
+    Ok(node.content(Content::Array(array)))
 }
 
 /// Everything before the elements of an array.

@@ -351,7 +351,7 @@ mod tests {
         let mut file = Vec::new();
         for n in 0..10_000u32 {
             let mut header = [0u8; 512];
-            let name = format!("{:02}/{n}.txt", n % 10);
+            let name = format!("{:02}/{n}.log", n % 10);
             header[..name.len()].copy_from_slice(name.as_bytes());
             header[124..135].copy_from_slice(b"00000000005");
             header[156] = b'0';
@@ -367,8 +367,8 @@ mod tests {
         let source = Source::memory("x.tar", file);
         let document = crate::formats::open_source(&task, &source, &Options::default()).unwrap();
         assert_eq!((document.format.id, document.root.child_count()), ("tar", None));
-        let node = document.root.find(&task, "07/9997.txt").unwrap().unwrap();
-        assert_eq!(node.name, "9997.txt");
+        let node = document.root.find(&task, "07/9997.log").unwrap().unwrap();
+        assert_eq!(node.name, "9997.log");
         assert_eq!(document.root.child_count(), Some(10));
     }
 

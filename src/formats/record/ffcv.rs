@@ -6,10 +6,11 @@ mod header;
 mod samples;
 #[cfg(test)]
 mod tests;
+mod write;
 
 use crate::bytes::error::Result;
 use crate::data::content::{Content, Kind};
-use crate::data::format::{Format, Opening};
+use crate::data::format::{Format, Opening, Target};
 use crate::data::node::{Children, Node};
 use crate::data::sniff::{Head, Match};
 use header::Header;
@@ -20,6 +21,7 @@ use std::sync::Arc;
 pub static FORMAT: Format = Format {
     extensions: &["beton"],
     sniff: Some(sniff),
+    targets: &[Target::new("ffcv", "FFCV beton", &["beton"], &write::WRITER)],
     reads: &[Kind::Table, Kind::Image, Kind::Array, Kind::Bytes],
     ..Format::new("ffcv", "FFCV beton", open)
 };

@@ -14,8 +14,10 @@
 //! | `cursor`, `tree` | leaves one after the other; entries by number and by key |
 //! | `store` | a database as a container of records |
 //! | `columns`, `values` | columns of keys and values; what values are by convention |
+//! | `write`, `build` | a table as entries; a store made of entries in order |
 //! | `samples` | `image-000000001`, `label-000000001`, `num-samples`: entries that are rows together |
 
+mod build;
 mod columns;
 mod cursor;
 mod layout;
@@ -26,12 +28,13 @@ mod store;
 mod tests;
 mod tree;
 mod values;
+mod write;
 
 use crate::bytes::error::{Error, Result};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::{Content, Kind as ContentKind};
-use crate::data::format::{Format, Opening};
+use crate::data::format::{Format, Opening, Target};
 use crate::data::node::{Children, Node};
 use crate::data::sniff::{Head, Match};
 use crate::engines::records::container::{self, Container, RecordTable, key_text};
@@ -46,6 +49,7 @@ use store::Store;
 pub static FORMAT: Format = Format {
     extensions: &["mdb", "lmdb"],
     sniff: Some(sniff),
+    targets: &[Target::new("lmdb", "LMDB", &["mdb", "lmdb"], &write::WRITER)],
     reads: &[
         ContentKind::Group,
         ContentKind::Table,

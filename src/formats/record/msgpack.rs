@@ -12,12 +12,13 @@ mod tests;
 mod text;
 mod token;
 mod tree;
+mod write;
 
 use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::{Content, Kind};
-use crate::data::format::{Format, Opening};
+use crate::data::format::{Format, Opening, Target};
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};
 use crate::engines::records::Window;
@@ -32,6 +33,7 @@ pub static FORMAT: Format = Format {
     extensions: &["msgpack", "mpk", "mp", "msgpk"],
     mime: &["application/vnd.msgpack", "application/msgpack"],
     sniff: Some(sniff),
+    targets: &[Target::new("msgpack", "MessagePack", &["msgpack", "mpk"], &write::WRITER)],
     reads: &[Kind::Group, Kind::Table, Kind::Array, Kind::Text, Kind::Bytes],
     ..Format::new("msgpack", "MessagePack", open)
 };

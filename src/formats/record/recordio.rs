@@ -12,11 +12,12 @@ mod sagemaker;
 mod sidecar;
 #[cfg(test)]
 mod tests;
+mod write;
 
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::content::{Content, Kind, Rows, Table};
-use crate::data::format::{Format, Opening};
+use crate::data::format::{Format, Opening, Target};
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};
 use crate::engines::protobuf::Part;
@@ -32,6 +33,7 @@ use std::sync::Arc;
 pub static FORMAT: Format = Format {
     extensions: &["rec", "recordio"],
     sniff: Some(sniff),
+    targets: &[Target::new("recordio", "RecordIO", &["rec"], &write::WRITER)],
     may_be_empty: true,
     reads: &[Kind::Table, Kind::Image, Kind::Bytes],
     ..Format::new("recordio", "RecordIO", open)

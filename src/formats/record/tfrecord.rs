@@ -13,6 +13,7 @@
 mod features;
 mod sample;
 mod set;
+mod write;
 
 #[cfg(test)]
 mod tests;
@@ -20,7 +21,7 @@ mod tests;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::content::{Content, Kind, Table};
-use crate::data::format::{Format, Opening, OptionSpec};
+use crate::data::format::{Format, Opening, OptionSpec, Target};
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};
 use crate::engines::examples::{ExampleColumns, Hints, Message, REST};
@@ -45,6 +46,7 @@ pub static FORMAT: Format = Format {
     may_be_empty: true,
     reads: &[Kind::Table, Kind::Array, Kind::Image, Kind::Text, Kind::Bytes],
     options: &[COLUMNS, SCHEMA, MESSAGE],
+    targets: &[Target::new("tfrecord", "TFRecord", &["tfrecord", "tfrecords"], &write::WRITER)],
     ..Format::new("tfrecord", "TFRecord", open)
 };
 

@@ -363,7 +363,14 @@ fn document_at(task: &Task, path: &std::path::Path) -> Result<Document> {
 
 /// A part, if it is a table.
 fn table_at(task: &Task, root: &std::path::Path, part: Option<&File>) -> Result<Option<Arc<dyn Table>>> {
-    let table = |file: &File| table_of(&document_at(task, &root.join(&file.name))?);
+    let table = |file: &File| {
+        let document = document_at(task, &root.join(&file.name))?;
+        match document.root.media_folder {
+            // Its rows name pictures, each in a folder of its own.
+            Some(_) => Err(Error::unsupported("rows that name files")),
+            None => table_of(&document),
+        }
+    };
     Ok(part.map(|part| table(part).unless_cancelled()).transpose()?.and_then(Result::ok))
 }
 

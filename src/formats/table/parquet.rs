@@ -49,7 +49,15 @@ pub static FORMAT: Format = Format {
     magic: &[Magic::at(0, footer::MAGIC), Magic::at(0, footer::ENCRYPTED)],
     sniff: Some(sniff),
     reads: &[Kind::Table],
-    targets: &[Target::new("parquet", "Parquet", &["parquet", "pq"], &write::WRITER)],
+    targets: &[
+        Target::new("parquet", "Parquet", &["parquet", "pq"], &write::WRITER),
+        Target::new(
+            "parquet-hf",
+            "Parquet of Hugging Face datasets",
+            &["hf.parquet"],
+            &write::huggingface::WRITER,
+        ),
+    ],
     ..Format::new("parquet", "Parquet", open)
 };
 

@@ -67,7 +67,7 @@ impl MediaSections {
         let node = (key.0, key.1);
         let (of, about) = (table.clone(), target.clone());
         let shown = self.found.get(jobs, &node, JobSpec::view("looking for media"), move |task| {
-            let place = Place::of(&about.document.source, &about.path);
+            let place = Place::of_node(&about.document.source, &about.path, &about.node);
             let attributes = &about.node.attributes;
             let media = media::find(task, gander::formats::ALL, of.as_ref(), attributes, &place)?;
             let column = media.seen().next().cloned();

@@ -70,6 +70,18 @@ fn table(file: &File, node: &Node) -> Option<String> {
             "import tensorflow as tf\nfiles = tf.data.Dataset.list_files({from} + \"/*-of-*\")\nrecords = tf.data.TFRecordDataset(files)"
         ),
         "recordio" => format!("import mxnet as mx\nrecords = mx.recordio.MXRecordIO({from}, \"r\")"),
+        "webdataset" => {
+            format!("import webdataset as wds\nsamples = wds.WebDataset({from}, shardshuffle=False)")
+        }
+        "webdataset_set" => format!(
+            "from glob import glob\nimport webdataset as wds\nshards = sorted(glob({from} + \"/*.tar\"))\nsamples = wds.WebDataset(shards, shardshuffle=False)"
+        ),
+        "libsvm" => format!(
+            "from sklearn.datasets import load_svmlight_file\nfeatures, labels = load_svmlight_file({from})"
+        ),
+        "arff" => format!(
+            "import pandas as pd\nfrom scipy.io import arff\nrows, attributes = arff.loadarff({from})\ntable = pd.DataFrame(rows)"
+        ),
         "pcd" => format!("import open3d as o3d\ncloud = o3d.io.read_point_cloud({from})"),
         _ => return None,
     })
@@ -394,6 +406,30 @@ fn plain(file: &File, node: &Node) -> Option<String> {
         "tar" => format!("import tarfile\nnames = tarfile.open({from}).getnames()"),
         "lmdb" => format!(
             "import os\nimport lmdb\nenv = lmdb.open({from}, subdir=os.path.isdir({from}), readonly=True, lock=False)\nwith env.begin() as txn:\n    entries = list(txn.cursor())"
+        ),
+        "coco" => format!("from pycocotools.coco import COCO\ncoco = COCO({from})"),
+        "voc" => format!(
+            "import xml.etree.ElementTree as ET\nfrom pathlib import Path\nfiles = sorted(Path({from}).glob(\"[Aa]nnotations/*.xml\"))\nannotations = {{file.stem: ET.parse(file).getroot() for file in files}}"
+        ),
+        "yolo" => format!(
+            "from pathlib import Path\nlabels = {{file: [line.split() for line in file.read_text().splitlines()] for file in sorted(Path({from}).rglob(\"*.txt\"))}}"
+        ),
+        "labelme" => json(file),
+        "labelme_set" => format!(
+            "import json\nfrom pathlib import Path\nannotations = [json.loads(file.read_text(encoding=\"utf-8\")) for file in sorted(Path({from}).glob(\"*.json\"))]"
+        ),
+        "image_folder" => {
+            format!(
+                "from datasets import load_dataset\ndataset = load_dataset(\"imagefolder\", data_dir={from})"
+            )
+        }
+        "hf_dataset" if said(node, "layout") == Some("save_to_disk") => {
+            format!("from datasets import load_from_disk\ndataset = load_from_disk({from})")
+        }
+        "hf_dataset" => format!("from datasets import load_dataset\ndataset = load_dataset({from})"),
+        "xml" => format!("import xml.etree.ElementTree as ET\nroot = ET.parse({from}).getroot()"),
+        "yaml" => format!(
+            "import yaml\nwith open({from}, \"rb\") as f:\n    documents = list(yaml.safe_load_all(f))"
         ),
         "ffcv" => format!("from ffcv.reader import Reader\nreader = Reader({from})\nrows = reader.metadata"),
         "msgpack" => format!(

@@ -133,7 +133,7 @@ pub(super) struct Page {
 impl Page {
     /// Looks by a job what the table has of media, once. False where it cannot have any.
     pub(super) fn look(&mut self, jobs: &Jobs, target: &Target, table: &Arc<dyn Table>, name: &str) -> bool {
-        let place = Place::of(&target.document.source, &target.path);
+        let place = Place::of_node(&target.document.source, &target.path, &target.node);
         let folder = target.document.source.path().is_some();
         if self.known.is_some() || !gander::data::media::may_hold(table.as_ref(), folder) {
             return self.known.is_some();
@@ -157,6 +157,11 @@ impl Page {
         let side = (CELL * ui.pixels_per_point()).ceil() as u32;
         let ask = Ask { label: None, caption: None, boxes: None, key_points: None, mask: None, side, ..ask };
         self.cells.want(ui.ctx(), jobs, table, &ask, &found.place, rows);
+    }
+
+    /// Whether the cells of a column hold files or arrays, or name files, as far as that is known.
+    pub(super) fn holds_media(&self, column: usize) -> bool {
+        self.known.as_ref().is_some_and(|found| found.media.column(column).is_some())
     }
 
     /// Rows are low from now on.

@@ -357,10 +357,15 @@ impl TableView {
         let mut child = ui.new_child(UiBuilder::new().max_rect(place).id_salt("sheet"));
         let sheet = self.end.sheet_mut().unwrap_or(&mut self.main);
         let mut grid = std::mem::take(&mut sheet.grid);
-        let response = grid.ui(
-            &mut child,
-            &mut Model { sheet, jobs: cx.jobs, row_filter: &mut self.row_filter, gallery: &self.gallery },
-        );
+        let mut opened = None;
+        let mut model = Model {
+            sheet,
+            jobs: cx.jobs,
+            row_filter: &mut self.row_filter,
+            gallery: &self.gallery,
+            opened: &mut opened,
+        };
+        let response = grid.ui(&mut child, &mut model);
         if std::mem::take(&mut sheet.widths_came) {
             grid.forget_suggested_widths();
         }
@@ -377,6 +382,10 @@ impl TableView {
             self.copying = Some((request, Slot::default()));
         }
         cx.actions.extend(response.copy_name.map(Action::Copy));
+        if let Some(cell) = opened {
+            self.open_cell(cell);
+        }
+        self.take_opened(cx);
     }
 
     fn summary_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {

@@ -41,7 +41,7 @@ impl<C: Container> NodeStatistics for Payloads<C> {
                     Ok(payload) => {
                         records += 1;
                         bytes += payload.len() as u64;
-                        if let Some(key) = &record.key {
+                        if let Some(key) = record.key.as_ref().filter(|_| self.0.has_keys()) {
                             crc32.update(key);
                             crc32.update(&[0]);
                         }

@@ -143,18 +143,21 @@ fn array_losses(path: &str, subject: &str, dtype: &DType, losses: &mut Vec<Loss>
 
 fn column_losses(path: &str, name: &str, data_type: &DataType, losses: &mut Vec<Loss>) {
     let is_text = matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
-    let inner = match data_type {
+    match data_type {
         DataType::Dictionary(_, values) => {
             losses.push(
                 note(LossKind::Type, "the dictionary encoding is lost, the values stay").at(path).of(name),
             );
             return column_losses(path, name, values, losses);
         }
-        DataType::Struct(fields) => fields.iter().map(|f| f.data_type()).collect(),
-        _ => Vec::new(),
-    };
-    for data_type in inner {
-        column_losses(path, name, data_type, losses);
+        // The columns of a table that became an array of records have names of their own.
+        DataType::Struct(fields) => {
+            for field in fields {
+                let own = if name.is_empty() { field.name() } else { name };
+                column_losses(path, own, field.data_type(), losses);
+            }
+        }
+        _ => {}
     }
     let what = match Cell::of(data_type) {
         Cell::Text if !is_text => {

@@ -1,3 +1,5 @@
+mod pair;
+
 use super::*;
 use crate::bytes::error::ErrorKind;
 use crate::bytes::source::Source;

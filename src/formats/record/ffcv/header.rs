@@ -10,18 +10,18 @@ use crate::data::dtype::numpy::{Described, describe};
 use std::ops::Range;
 
 /// Bytes of the head, and of the description of each field.
-const HEAD: u64 = 24;
-const FIELD: u64 = 1_041;
+pub(super) const HEAD: u64 = 24;
+pub(super) const FIELD: u64 = 1_041;
 /// Where a field's arguments begin in it, and its name.
-const ARGUMENTS: usize = 17;
-const NAME: Range<usize> = 1..17;
+pub(super) const ARGUMENTS: usize = 17;
+pub(super) const NAME: Range<usize> = 1..17;
 /// The dimensions that a field's arguments have room for, and where the type of elements follows.
-const DIMENSIONS: usize = 32;
+pub(super) const DIMENSIONS: usize = 32;
 const TYPE: usize = DIMENSIONS * 8;
 /// The version that is written.
-const VERSION: u16 = 2;
+pub(super) const VERSION: u16 = 2;
 /// The least page.
-const PAGE: u32 = 1 << 21;
+pub(super) const PAGE: u32 = 1 << 21;
 /// Bytes of an entry of the table of allocations.
 pub(super) const ALLOCATION: u64 = 24;
 

@@ -153,7 +153,7 @@ fn usual_dresses_of_a_table() {
     );
     assert_eq!((cells(&altair), altair.remarks[0].contains("datasets/data-2")), ("2".into(), true));
     assert_eq!(columns(&root("{\"data\": [{\"name\": \"t\", \"values\": [{\"a\": 7}]}]}")), "none");
-    let coco = "{\"images\": [{\"id\": 7, \"file_name\": \"a.jpg\"}], \"categories\": [], \"annotations\": \
+    let coco = "{\"images\": [{\"id\": 7}], \"categories\": [], \"annotations\": \
         [{\"image_id\": 7, \"bbox\": [1, 2]}]}";
     assert_eq!(columns(&root(coco)), "image_id: int64, bbox: list<item: int64>");
     // Many images: what follows them is not looked for.

@@ -1,6 +1,8 @@
 //! Writes Parquet: row groups whose columns are encoded in parallel. Specification:
 //! <https://parquet.apache.org/docs/file-format/>.
 
+pub mod huggingface;
+
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::adapt::Cast;
@@ -146,7 +148,8 @@ fn compression(options: &Options) -> Result<Compression> {
     })
 }
 
-fn properties(payload: &Payload, schema: &Schema, options: &Options) -> Result<WriterProperties> {
+/// The metadata of the whole, each name once.
+fn pairs(payload: &Payload, schema: &Schema) -> Vec<KeyValue> {
     let mut pairs: Vec<KeyValue> = Vec::new();
     let attributes = payload.attributes.list.iter().map(|(name, value)| (name.clone(), value.to_string()));
     let schema_pairs = schema.metadata().iter().map(|(name, value)| (name.clone(), value.clone()));
@@ -155,6 +158,10 @@ fn properties(payload: &Payload, schema: &Schema, options: &Options) -> Result<W
             pairs.push(KeyValue::new(name, value));
         }
     }
+    pairs
+}
+
+fn properties(pairs: Vec<KeyValue>, options: &Options) -> Result<WriterProperties> {
     Ok(WriterProperties::builder()
         .set_compression(compression(options)?)
         .set_dictionary_enabled(options.choice(&DICTIONARY)? == "yes")
@@ -172,9 +179,12 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
         true => Arc::new(Cast::cast(table.clone(), targets)),
         false => table.clone(),
     };
-    // The metadata stand in the footer's own pairs, once.
-    let schema: SchemaRef = Arc::new(Schema::new(table.schema().fields().clone()));
-    let arrow = ArrowWriterOptions::new().with_properties(properties(payload, table.schema(), options)?);
+    // The metadata stand in the footer's own pairs, and in the schema that PyArrow takes them from.
+    let pairs = pairs(payload, table.schema());
+    let metadata = pairs.iter().map(|pair| (pair.key.clone(), pair.value.clone().unwrap_or_default()));
+    let schema = Schema::new_with_metadata(table.schema().fields().clone(), metadata.collect());
+    let schema: SchemaRef = Arc::new(schema);
+    let arrow = ArrowWriterOptions::new().with_properties(properties(pairs, options)?);
     let writer = ArrowWriter::try_new_with_options(sink, schema.clone(), arrow)?;
     let (file, factory) = writer.into_serialized_writer()?;
     let mut groups = Groups {

@@ -16,6 +16,7 @@ use gander::data::cell;
 use gander::data::content::Table;
 use gander::data::content::table::read_each;
 use gander::data::media::regions::Region;
+use gander::data::media::shapes;
 use gander::data::media::{
     Boxes, KeyPoints, LabelColumn, MediaColumn, Picture, Place, Preview, payload, thumbnail,
 };
@@ -73,6 +74,8 @@ impl Ask {
 struct Made {
     preview: Result<Option<Preview>>,
     mask: Option<Picture>,
+    /// The shapes of regions.
+    shapes: Option<Picture>,
     label: Option<String>,
     caption: Option<String>,
     regions: Vec<Region>,
@@ -83,6 +86,7 @@ struct Made {
 pub(super) struct Thumb {
     pub(super) picture: Option<Texture>,
     pub(super) mask: Option<Texture>,
+    pub(super) shapes: Option<Texture>,
     /// What the payload is; why there is no picture.
     pub(super) words: String,
     pub(super) failed: bool,
@@ -257,6 +261,7 @@ impl Thumb {
         Thumb {
             picture: None,
             mask: None,
+            shapes: None,
             words: error.to_string(),
             failed: true,
             partial: false,
@@ -288,7 +293,9 @@ impl Thumb {
             },
         };
         thumb.kept += made.mask.as_ref().map_or(0, |mask| mask.rgba.len());
+        thumb.kept += made.shapes.as_ref().map_or(0, |shapes| shapes.rgba.len());
         thumb.mask = made.mask.map(|mask| texture(context, &mask));
+        thumb.shapes = made.shapes.map(|shapes| texture(context, &shapes));
         (thumb.label, thumb.caption) = (made.label, made.caption);
         (thumb.regions, thumb.points) = (made.regions, made.points);
         thumb
@@ -393,12 +400,16 @@ fn one<'a>(
     });
     let points =
         ask.key_points.zip(size).and_then(|(points, size)| Some(points.of(there(points.column)?, row, size)));
+    let regions = regions.unwrap_or_default();
+    let picture = shown.as_ref().ok().and_then(|shown| shown.as_ref()?.picture.as_ref());
+    let shapes = picture.and_then(|picture| shapes::layer(&regions, picture.width, picture.height));
     Ok(Made {
+        shapes,
         preview: shown,
         mask: mask.map(overlay),
         label: ask.label.as_ref().and_then(|label| label.text(there(label.column)?.as_ref(), row)),
         caption: ask.caption.and_then(text),
-        regions: regions.unwrap_or_default(),
+        regions,
         points: points.unwrap_or_default(),
     })
 }

@@ -114,11 +114,30 @@ fn picture(painter: &Painter, theme: &Theme, area: Rect, thumb: &Thumb) {
     if let Some(mask) = &thumb.mask {
         mask.paint(painter, shown);
     }
+    if let Some(shapes) = &thumb.shapes {
+        shapes.paint(painter, shown);
+    }
     let inside = painter.with_clip_rect(area.intersect(painter.clip_rect()));
     thumb.regions.iter().for_each(|region| frame(&inside, shown, region));
-    for [x, y] in &thumb.points {
+    for region in &thumb.regions {
+        outlines(&inside, shown, region);
+    }
+    let own = thumb.regions.iter().flat_map(|region| &region.points);
+    for [x, y] in thumb.points.iter().chain(own) {
         let at = at(shown, *x, *y);
         inside.circle(at, 2.5, over(), Stroke::new(1.0, Color32::WHITE));
+    }
+}
+
+/// The outlines of shapes and the lines between key points.
+fn outlines(painter: &Painter, shown: Rect, region: &Region) {
+    let stroke = Stroke::new(1.0, over());
+    for polygon in &region.polygons {
+        let points = polygon.iter().map(|[x, y]| at(shown, *x, *y)).collect();
+        painter.add(egui::Shape::closed_line(points, stroke));
+    }
+    for [[x0, y0], [x1, y1]] in &region.lines {
+        painter.line_segment([at(shown, *x0, *y0), at(shown, *x1, *y1)], Stroke::new(2.0, over()));
     }
 }
 

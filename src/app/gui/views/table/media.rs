@@ -110,7 +110,8 @@ impl TableView {
             None => Some(cell.row),
         };
         let (Some(number), column) = (number, cell.column) else { return };
-        let (table, place) = (self.base.clone(), Place::of(&target.document.source, &target.path));
+        let (table, place) =
+            (self.base.clone(), Place::of_node(&target.document.source, &target.path, &target.node));
         let title = format!("opening record {}", thousands(number));
         let shown = slot.get(cx.jobs, &(), JobSpec::once(title), move |task| {
             let node = payload::node(task, gander::formats::ALL, table.as_ref(), (number, column), &place)?;

@@ -16,7 +16,7 @@ use gander::query::{Condition, Order, Test};
 use super::column_summaries::{Click, ColumnSummaries};
 use super::pages::{self, Pages};
 use super::row_filter::{Numbers, RowFilter};
-use crate::gui::grid::{Cell, CellKind, ColumnHead, Grid, GridModel, GridRows, Side, thousands};
+use crate::gui::grid::{Cell, CellAt, CellKind, ColumnHead, Grid, GridModel, GridRows, Side, thousands};
 use crate::gui::icons::Icon;
 use crate::gui::timings;
 use crate::gui::views::gallery::Page;
@@ -257,6 +257,8 @@ pub(super) struct Model<'a> {
     pub(super) row_filter: &'a mut RowFilter,
     /// What has pictures for cells.
     pub(super) gallery: &'a Page,
+    /// A cell whose file is to be opened.
+    pub(super) opened: &'a mut Option<CellAt>,
 }
 
 impl GridModel for Model<'_> {
@@ -361,6 +363,9 @@ impl GridModel for Model<'_> {
     }
 
     fn cell_menu(&mut self, ui: &mut egui::Ui, row: u64, column: usize) {
+        if self.gallery.holds_media(column) && menu_row(ui, Icon::File, "Open what it holds") {
+            *self.opened = Some(CellAt { row, column });
+        }
         let cell = self.sheet.cell(row, column);
         let Some(same) = self.sheet.equal(column, &cell) else { return };
         let other = match &same.test {
