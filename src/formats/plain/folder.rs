@@ -23,11 +23,8 @@ const LOOKED_AT: u64 = 1_000;
 const LOOKED_INTO: u32 = 2;
 
 /// The descriptor.
-pub static FORMAT: Format = Format {
-    extensions: &[],
-    sniff: Some(sniff),
-    ..Format::new("folder", "Folder", open)
-};
+pub static FORMAT: Format =
+    Format { extensions: &[], sniff: Some(sniff), ..Format::new("folder", "Folder", open) };
 
 fn sniff(head: &Head) -> Match {
     if head.is_folder { Match::Yes } else { Match::No }

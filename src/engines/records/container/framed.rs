@@ -117,6 +117,11 @@ impl<F: RecordFraming, K: PayloadKind> Framed<F, K> {
         }
     }
 
+    /// With a list of problems that its framing adds to as well.
+    pub fn with_problems(self, problems: Arc<Problems>) -> Self {
+        Framed { problems, ..self }
+    }
+
     /// Says what the payloads are; the first word holds.
     pub fn set_kind(&self, kind: K) {
         // Whoever came second found the same.

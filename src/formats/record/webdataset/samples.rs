@@ -22,7 +22,7 @@ use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// The most members of one sample.
 const MEMBERS: usize = 4_096;
@@ -38,15 +38,7 @@ const CHECK: usize = 1_024;
 /// Samples as frames: members of one key that follow each other.
 pub(super) struct Samples {
     /// Where broken headers within a sample are said.
-    problems: OnceLock<Arc<Problems>>,
-}
-
-impl Samples {
-    fn say(&self, problem: Error) {
-        if let Some(problems) = self.problems.get() {
-            problems.add(problem);
-        }
-    }
+    problems: Arc<Problems>,
 }
 
 impl Framing for Samples {
@@ -59,7 +51,7 @@ impl Framing for Samples {
                 // A sample goes on behind a broken header of its own; where nothing follows the next look says so.
                 Err(error) => match next_header(window, next.saturating_add(BLOCK))? {
                     Some(behind) => {
-                        self.say(error);
+                        self.problems.add(error);
                         next = behind;
                         continue;
                     }
@@ -69,7 +61,7 @@ impl Framing for Samples {
                 Ok(Some(found)) => found,
             };
             if let Some(problem) = found.problem.as_ref().filter(|_| found.place().is_some()) {
-                self.say(problem.clone());
+                self.problems.add(problem.clone());
             }
             match (found.place(), &mut sample) {
                 (None, None) => return Ok(Some(Frame { span: at..found.end, records: 0, end: found.end })),
@@ -266,8 +258,9 @@ pub(super) struct Shard {
 impl Shard {
     /// The samples of an archive; nothing is read yet. Where their members lie apart, it is told how many there are at least.
     pub(super) fn new(source: Source, is_apart: Option<u64>) -> Self {
-        let framed = Framed::new(source, ALL, Samples { problems: OnceLock::new() }, 0);
-        let _ = framed.framing.problems.set(framed.problems().clone());
+        let problems = Arc::<Problems>::default();
+        let framed =
+            Framed::new(source, ALL, Samples { problems: problems.clone() }, 0).with_problems(problems);
         Shard { framed, is_apart, apart: Mutex::new(None), keys: Mutex::new(None) }
     }
 
