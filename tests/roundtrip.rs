@@ -292,7 +292,7 @@ fn compare_samples(from: &Item, to: &Item, plan: &Plan, target: &Target) -> Resu
         // What is nested is shown as what it became; keys of records are numbers, others stand in a list.
         let is_other = told()
             .any(|loss| !loss.possible || matches!(loss.kind, LossKind::Zone | LossKind::Nesting))
-            || are_records && name == "key";
+            || are_records && (name == "key" || told().any(|loss| loss.kind == LossKind::Name));
         let Some((_, to)) = to.iter().find(|(other, _)| other == name) else {
             let is_said = told().any(|loss| matches!(loss.kind, LossKind::Name | LossKind::Type));
             match is_said || from.iter().all(Option::is_none) {
@@ -328,8 +328,9 @@ fn same_sample(a: Option<&str>, b: Option<&str>) -> bool {
     let numbers = number(a).zip(number(b));
     a == b
         || numbers.is_some_and(|(a, b)| a as f32 == b as f32 || a.is_nan() && b.is_nan())
-        || numbers.is_some_and(|(a, b)| {
-            f16::from_f64(a) == f16::from_f64(b) && f16::from_f64(a).to_string() == a.to_string()
+        // The shortest text of a float16 is that of another float32.
+        || numbers.is_some_and(|(x, y)| {
+            f16::from_f64(x) == f16::from_f64(y) && cell::float16(f16::from_f64(x)) == a
         })
         || as_bytes(a, b)
         || as_bytes(b, a)

@@ -4,7 +4,7 @@ use super::columns::{Flat, Form, Leaf, flat, is_file};
 use crate::bytes::error::{Error, Result};
 use crate::data::format::{OptionSpec, Options, Payload};
 use crate::data::media::features::{self, Feature};
-use crate::data::media::{self, sound};
+use crate::data::media::{self, LabelColumn, sound};
 use std::sync::Arc;
 
 /// The option that names the column of keys.
@@ -133,7 +133,16 @@ impl Roles {
         let chosen = named(&LABEL)?;
         let found = match chosen {
             Some(at) => labels.iter().find(|label| place(label.column) == Some(at)),
-            None => labels.iter().find(|label| place(label.column) != key),
+            None => {
+                // Texts that say what the numbers beside them mean are no labels of their own.
+                let is_text = |label: &&LabelColumn| {
+                    place(label.column)
+                        .and_then(|at| columns.get(at))
+                        .is_some_and(|flat| is_class_text(&flat.name))
+                };
+                let free = || labels.iter().filter(|label| place(label.column) != key);
+                free().find(|label| !is_text(label)).or_else(|| free().next())
+            }
         };
         let label = chosen.or_else(|| found.and_then(|label| place(label.column)));
         let names = found.map(|label| label.names.clone()).unwrap_or_default();

@@ -32,6 +32,9 @@ pub(super) const WRITER: Writer = Writer {
 fn check(payload: &Payload) -> Result<()> {
     let mut names = HashSet::new();
     for flat in flat(payload.table()?.schema(), '/') {
+        if flat.name.is_empty() {
+            return Err(Error::unsupported("a column has no name, by which a feature is found"));
+        }
         if !names.insert(flat.name.clone()) {
             return Err(Error::unsupported(format!(
                 "two columns are called {:?}, and an Example has one feature of a name",
