@@ -33,7 +33,7 @@ pub static FORMAT: Format = Format {
 /// Characters of a scalar that stand in the tree.
 const SHOWN: usize = 240;
 /// Where aliases make a text larger than this many values, they are not followed.
-const FOLLOWED: u64 = 1 << 20;
+const FOLLOWED: u64 = 1 << 17;
 
 fn sniff(head: &Head) -> Match {
     let named = !head.is_folder && head.has_extension(FORMAT.extensions);

@@ -62,8 +62,26 @@ pub(super) fn image(element: &str) -> Option<Image> {
 
 /// The image that an annotation is of.
 pub(super) fn image_of(element: &str) -> Option<i64> {
+    if let Some(found) = only_number(element) {
+        return Some(found);
+    }
     let fields = json::object(element)?;
     fields.iter().find(|(name, _)| name == "image_id").map(|(_, raw)| key(raw))
+}
+
+/// The number behind the name, where that stands once and can be nothing else: most annotations are outlines, and nothing
+/// of those has to be looked at.
+fn only_number(element: &str) -> Option<i64> {
+    const NAME: &str = "\"image_id\"";
+    let mut places = memchr::memmem::find_iter(element.as_bytes(), NAME);
+    let (at, None) = (places.next()?, places.next()) else { return None };
+    if element.as_bytes().get(at.checked_sub(1)?) == Some(&b'\\') {
+        return None;
+    }
+    let rest = element.get(at + NAME.len()..)?.trim_start().strip_prefix(':')?.trim_start();
+    let end = rest.find(|c: char| !c.is_ascii_digit())?;
+    let (digits, behind) = rest.split_at_checked(end)?;
+    behind.trim_start().starts_with([',', '}']).then(|| digits.parse().ok())?
 }
 
 /// A category.

@@ -120,6 +120,24 @@ fn captions_and_segments() {
 }
 
 #[test]
+fn the_image_of_an_annotation_is_found_fast_and_right() {
+    let cases = [
+        ("{\"image_id\": 17, \"a\": [1, 2]}", Some(17)),
+        ("{\"a\": {\"image_id\": 3}, \"image_id\" :4}", Some(4)),
+        ("{\"caption\": \"\\\"image_id\\\": 5,\", \"id\": 1}", None),
+        ("{\"image_id\": 1.5e1}", Some(15)),
+        ("{\"image_id\": -2}", Some(-2)),
+        ("{\"id\": 1}", None),
+        ("[1]", None),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(annotation::image_of(text), expected, "{text}");
+    }
+    let named = annotation::image_of("{\"image_id\": \"000a\"}");
+    assert_eq!(named, Some(annotation::key("\"000a\"")));
+}
+
+#[test]
 fn other_documents_are_none() {
     let texts = [
         "{\"images\": [1, 2], \"info\": {}}",
