@@ -67,6 +67,10 @@ enum Command {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    if arguments.command.is_none() {
+        // A window stays open for days.
+        gander::bytes::cache::keep_little();
+    }
     let result = match arguments.command {
         Some(Command::Tree(args)) => cli::guarded(|| cli::tree::run(&args)),
         Some(Command::Show(args)) => cli::guarded(|| cli::show::run(&args)),

@@ -399,6 +399,27 @@ impl<K, V> Drop for Shelf<K, V> {
     }
 }
 
+/// Tells the system's allocator to keep little of what is freed: a heap for each core instead of eight, and at the end
+/// of each no more than some megabytes. By itself glibc keeps up to 64 MiB a heap once large buffers were freed, which
+/// [`trim`] does not give back. To be called once, before there are threads.
+pub fn keep_little() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        const HEAPS: std::ops::RangeInclusive<usize> = 2..=8;
+        const KEPT: libc::c_int = 16 << 20;
+        /// Larger buffers are mappings of their own, which are gone when they are freed.
+        const MAPPED: libc::c_int = 8 << 20;
+        let cores = std::thread::available_parallelism().map_or(*HEAPS.start(), usize::from);
+        let heaps = cores.clamp(*HEAPS.start(), *HEAPS.end()) as libc::c_int;
+        // SAFETY: mallopt(3) takes no pointers; no other thread runs yet.
+        unsafe {
+            libc::mallopt(libc::M_ARENA_MAX, heaps);
+            libc::mallopt(libc::M_TRIM_THRESHOLD, KEPT);
+            libc::mallopt(libc::M_MMAP_THRESHOLD, MAPPED);
+        }
+    }
+}
+
 /// Gives freed memory back to the system: the allocator keeps what many threads freed in small pieces. Takes some
 /// milliseconds; others that allocate may wait for it.
 pub fn trim() {
