@@ -617,7 +617,7 @@ fn tables_beside_a_table_have_names() {
     std::fs::write(&path, coco).unwrap();
     let document = crate::open(&task, &path, &Default::default()).unwrap();
     engine.add_document(&task, &document).unwrap();
-    let joined = "SELECT count(*) FROM c JOIN c_images i ON i.id = c.image_id";
+    let joined = "SELECT count(*) FROM c_annotations a JOIN c_images i ON i.id = a.image_id";
     assert_eq!(texts(&engine, joined), ["2"]);
     // A node whose name the file's ends with.
     let arrays = folder.path().join("my_labels");

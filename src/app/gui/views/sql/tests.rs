@@ -123,7 +123,8 @@ fn names_are_offered_while_one_types() {
     harness.event(egui::Event::Text(" order by n desc".to_owned()));
     until(&mut harness, |h| h.query_by_label("describe, keyword").is_some());
     // What is run is written to its end.
-    harness.key_press_modifiers(egui::Modifiers::CTRL, Key::Enter);
+    assert!(harness.state_mut().run("Run all statements, or those that are selected"));
+    harness.step();
     until(&mut harness, |h| h.query_all_by_label("result1").next().is_some());
     assert!(harness.query_by_label("describe, keyword").is_none());
 }
