@@ -9,6 +9,7 @@ use crate::data::content::array::read;
 use crate::data::content::table::{batch, cut};
 use crate::data::content::{Array, Rows, Table};
 use crate::data::dtype::DType;
+use crate::data::node::Node;
 use crate::data::region::{Region, Span};
 use arrow::array::{ArrayRef, BinaryBuilder, RecordBatch};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
@@ -21,6 +22,8 @@ use std::sync::Arc;
 const STEP: u64 = 32 << 20;
 /// The name of the column of pictures.
 const IMAGE: &str = "image";
+/// Where the library `datasets` notes the kinds of columns.
+const FEATURES: &str = "huggingface";
 
 /// One kind of label of the pictures.
 #[derive(Clone)]
@@ -79,9 +82,18 @@ impl Pictures {
         features.insert(IMAGE.to_owned(), json!({"_type": "Image"}));
         // As the library `datasets` notes it: so views know the names of the classes.
         let said = json!({"info": {"features": features}}).to_string();
-        let metadata = HashMap::from([("huggingface".to_owned(), said)]);
+        let metadata = HashMap::from([(FEATURES.to_owned(), said)]);
         let schema = Arc::new(Schema::new_with_metadata(fields, metadata));
         Ok(Pictures { images, labels, rows, schema })
+    }
+
+    /// With the features that the schema of such a table tells as an attribute, as other files have them.
+    pub fn described(node: Node, table: &dyn Table) -> Node {
+        let said = table.schema().metadata().get(FEATURES);
+        match said.and_then(|said| serde_json::from_str::<serde_json::Value>(said).ok()) {
+            Some(features) => node.attribute(FEATURES, features),
+            None => node,
+        }
     }
 
     /// Bytes of a picture.

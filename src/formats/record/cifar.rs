@@ -160,5 +160,6 @@ fn open(opening: &Opening) -> Result<Node> {
     children.extend(batch.labels.iter().map(|of| array(&format!("{}s", of.name), of.values.clone())));
     let mut node = Node::new(source.name(), "file").listed(children).parts();
     node.problem = batch.problem.clone();
-    Ok(node.content(Content::Table(Arc::new(batch.table()?))))
+    let table = batch.table()?;
+    Ok(Pictures::described(node, &table).content(Content::Table(Arc::new(table))))
 }

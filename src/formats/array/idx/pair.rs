@@ -75,7 +75,8 @@ pub(super) fn beside(task: &Task, source: &Source, images: &Arc<dyn Array>) -> R
     let Ok(document) = opened else { return Ok(None) };
     let Some(Content::Array(labels)) = &document.root.content else { return Ok(None) };
     let Ok(table) = table(images.clone(), labels.clone()) else { return Ok(None) };
-    Ok(Some(Node::new("samples", "pictures with labels").content(Content::Table(table))))
+    let node = Pictures::described(Node::new("samples", "pictures with labels"), &*table);
+    Ok(Some(node.content(Content::Table(table))))
 }
 
 fn open(opening: &Opening) -> Result<Node> {
@@ -104,7 +105,7 @@ fn open(opening: &Opening) -> Result<Node> {
         });
         nodes.push(match made.unless_cancelled()? {
             Ok((table, differ)) => {
-                let node = node.content(Content::Table(table)).parts();
+                let node = Pictures::described(node, &*table).content(Content::Table(table)).parts();
                 let what = "there are not as many labels as pictures; the rest of one of them is left out";
                 if differ { node.remark(what) } else { node }
             }

@@ -9,6 +9,7 @@ use crate::data::format::{Format, Opening, Options};
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};
 use crate::engines::multifile::concat::{self, Part, Wanted};
+use crate::engines::pictures::Pictures;
 use crate::formats::ALL;
 use std::path::Path;
 use std::sync::Arc;
@@ -63,7 +64,8 @@ fn open(opening: &Opening) -> Result<Node> {
                 Source::open(task, &path)
             })
         };
-        let mut node = Node::new(split, "split").content(Content::Table(joined.table));
+        let node = Pictures::described(Node::new(split, "split"), &*joined.table);
+        let mut node = node.content(Content::Table(joined.table));
         node.remarks = joined.differences;
         nodes.push(node.listed(files.iter().map(nested).collect()).parts());
     }
