@@ -19,7 +19,7 @@ pub mod output;
 mod targets;
 mod values;
 
-pub use items::{Around, Item, Selection, gather};
+pub use items::{Around, Item, NamedFiles, Selection, gather};
 use output::Output;
 pub use targets::{TARGETS, Target};
 pub use values::{VALUES, is_choice};
@@ -36,6 +36,7 @@ use crate::data::format::{
     Data, Loss, LossKind, Metadata, Options, Payload, WriteFile, WriteFiles, WriteTo, loss, note, unturned,
 };
 use crate::data::scan::array_bytes;
+use crate::engines::samples::FILES;
 use arrow::datatypes::DataType;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -156,7 +157,8 @@ impl Plan {
         let mut written: Vec<Item> = Vec::new();
         for item in &self.items {
             let chosen = values::chosen(item, self.target, &self.options, &mut losses);
-            let content = match &chosen.content {
+            let content = self.with_files(&chosen, &mut losses);
+            let content = match &content {
                 Content::Table(table) if !self.target.writer.texts && table.is_inferred() => {
                     // Only one table is ever given other types: several go to arrays, where text has no place.
                     let all = Arc::new(Typed::strict(table.clone(), type_overrides));
@@ -223,6 +225,21 @@ impl Plan {
         (self.target.writer.check)(&payload)?;
         losses.extend((self.target.writer.losses)(&payload, &self.options));
         Ok(Built { payload, losses, typed })
+    }
+
+    /// A table with the files that it names, where the target takes payloads and the options do not keep the paths.
+    fn with_files(&self, item: &Item, losses: &mut Vec<Loss>) -> Content {
+        let takes = self.target.options().iter().any(|spec| spec.name == FILES.name);
+        let embeds = takes && self.options.get(FILES.name).unwrap_or(FILES.default) == FILES.default;
+        let (Content::Table(table), Some(files), true) = (&item.content, &item.files, embeds) else {
+            return item.content.clone();
+        };
+        let Some(embedded) = files.embed(table) else { return item.content.clone() };
+        for name in &files.columns {
+            let what = "the files that its paths name are put in; one that is not there stops the conversion";
+            losses.push(note(LossKind::Type, what).at(&item.name).of(name));
+        }
+        Content::Table(Arc::new(embedded))
     }
 
     fn no_several(&self) -> Error {

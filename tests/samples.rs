@@ -9,7 +9,8 @@ use gander::convert::{self, Consent, Item, Selection, Target};
 use gander::data::content::Content;
 use gander::data::content::table::{MemoryTable, Table};
 use gander::data::format::Options;
-use gander::data::media::features;
+use gander::data::media::{self, MediaKind, Payload, Place, features};
+use gander::engines::samples;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -467,4 +468,76 @@ fn an_index_lies_beside_its_file_or_neither_does() {
     );
     assert!(plan.unwrap().run(&cancelled, &other, Consent { lose: true, overwrite: false }).is_err());
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3);
+}
+
+/// The pictures of a path and their classes, as the gallery shows them, by their bytes.
+fn pictures_in(path: &Path) -> BTreeMap<Vec<u8>, Option<String>> {
+    let task = Task::new();
+    let document = gander::open(&task, path, &Options::default()).unwrap();
+    let table = table_of(&document.root).unwrap_or_else(|| panic!("{} is no table", path.display()));
+    let place = Place::of_node(&document.source, "", &document.root);
+    let attributes = &document.root.attributes;
+    let found = media::find(&task, gander::formats::ALL, table.as_ref(), attributes, &place).unwrap();
+    let pictures = found.columns.iter().find(|column| column.kind == MediaKind::Image);
+    let pictures =
+        pictures.unwrap_or_else(|| panic!("{}: no pictures in {}", path.display(), table.schema()));
+    let label = found.labels.first().unwrap_or_else(|| panic!("{}: no label", path.display()));
+    let rows = table.count(&task).unwrap();
+    let batch = table.read(&task, 0..rows, &[pictures.column, label.column]).unwrap();
+    let picture =
+        |row: usize| match media::payload::payload(&task, pictures, batch.column(0).as_ref(), row, &place)
+            .unwrap()
+        {
+            Some(Payload::File(source)) => {
+                source.read(&task, 0..source.len(&task).unwrap()).unwrap().to_vec()
+            }
+            _ => panic!("{}: row {row} is no picture", path.display()),
+        };
+    let class = |row: usize| label.text(batch.column(1).as_ref(), row).map(samples::roles::unquoted);
+    (0..batch.num_rows()).map(|row| (picture(row), class(row))).collect()
+}
+
+#[test]
+fn files_that_a_table_names_are_put_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let fixture = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/image_folder/classes"));
+    let manifest = folder.path().join("list.csv");
+    let mut lines = "file,label\n".to_owned();
+    for name in ["duck/1.png", "goose/2.png", "goose/10.png"] {
+        let class = name.split('/').next().unwrap();
+        std::fs::create_dir_all(folder.path().join(class)).unwrap();
+        std::fs::copy(fixture.join(name), folder.path().join(name)).unwrap();
+        lines.push_str(&format!("{name},{class}\n"));
+    }
+    std::fs::write(&manifest, lines).unwrap();
+    let expected = pictures_in(fixture);
+    assert_eq!(expected.values().flatten().collect::<Vec<_>>().len(), 3);
+    assert_eq!(pictures_in(&manifest), expected);
+    let task = Task::new();
+    let out = |id: &str| folder.path().join(format!("out.{}", Target::by_id(id).unwrap().extensions[0]));
+    let ids = ["webdataset", "tfrecord", "ffcv", "parquet-hf", "image-folder"];
+    for source in [fixture, &manifest, &out("webdataset"), &out("tfrecord"), &out("parquet-hf")]
+    {
+        for id in ids {
+            let document = gander::open(&task, source, &Options::default()).unwrap();
+            let items = convert::gather(&task, &document.source, &document.root, "").unwrap();
+            assert_eq!(items[0].files.is_some(), source == fixture || source == manifest);
+            let (out, back) = (folder.path().join(format!("made.{id}")), out(id));
+            written(&items[0], id, &[], &out).unwrap_or_else(|e| panic!("{} as {id}: {e}", source.display()));
+            assert_eq!(pictures_in(&out), expected, "{} as {id}", source.display());
+            let _ = if back.is_dir() { std::fs::remove_dir_all(&back) } else { std::fs::remove_file(&back) };
+            std::fs::rename(out, back).unwrap();
+        }
+    }
+    // Or they stay paths; and one that is not there stops it, and leaves nothing.
+    let document = gander::open(&task, &manifest, &Options::default()).unwrap();
+    let items = convert::gather(&task, &document.source, &document.root, "").unwrap();
+    let paths = folder.path().join("paths.tfrecord");
+    written(&items[0], "tfrecord", &[("files", "paths")], &paths).unwrap();
+    assert_eq!(texts(&opened(&paths), "file")[0].as_deref(), Some("duck/1.png"));
+    std::fs::remove_file(folder.path().join("duck/1.png")).unwrap();
+    let gone = folder.path().join("gone.tfrecord");
+    let error = written(&items[0], "tfrecord", &[], &gone).unwrap_err().to_string();
+    assert!(error.contains("duck/1.png") && error.contains("not there"), "{error}");
+    assert!(!gone.exists());
 }

@@ -2,14 +2,18 @@
 //! was selected.
 
 use crate::bytes::display;
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
+use crate::bytes::source::Source;
 use crate::bytes::task::Task;
-use crate::data::adapt::{ArrayView, ImageArray, TableView};
+use crate::data::adapt::{ArrayView, EmbeddedFiles, ImageArray, TableView};
 use crate::data::content::{Content, Kind, Table};
 use crate::data::format::Attributes;
+use crate::data::media::{self, Held, Place};
 use crate::data::node::{Children, Node};
 use crate::data::open;
+use crate::formats;
+use arrow::datatypes::Field;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -22,8 +26,57 @@ pub struct Item {
     pub content: Content,
     /// Its metadata.
     pub attributes: Attributes,
+    /// The files that its cells name, where it is a table of such.
+    pub files: Option<NamedFiles>,
     /// What it lies in, where that goes along; all that were gathered together have the same.
     pub around: Arc<Around>,
+}
+
+/// Which columns of a table name files, and where these lie.
+#[derive(Clone)]
+pub struct NamedFiles {
+    /// The names of the columns.
+    pub columns: Vec<String>,
+    /// Where the files lie.
+    pub place: Place,
+}
+
+impl NamedFiles {
+    /// Those of a table: columns of texts of which most of the first are the paths of pictures, sounds and the like.
+    /// `path` is that of its node in the document of these bytes. `None` where there are none.
+    ///
+    /// # Errors
+    /// `Cancelled`. A table that cannot be read names none.
+    pub fn find(task: &Task, source: &Source, path: &str, node: &Node) -> Result<Option<NamedFiles>> {
+        let Some(Content::Table(table)) = &node.content else { return Ok(None) };
+        let place = Place::of_node(source, path, node);
+        if !media::may_hold(table.as_ref(), true) {
+            return Ok(None);
+        }
+        let attributes = Attributes::of(node).list;
+        let found =
+            media::find(task, formats::ALL, table.as_ref(), &attributes, &place).unless_cancelled()?;
+        let paths = found.iter().flat_map(|media| &media.columns).filter(|column| column.held == Held::Path);
+        let fields = table.schema().fields();
+        let columns: Vec<String> =
+            paths.filter_map(|column| fields.get(column.column)).map(|field| field.name().clone()).collect();
+        Ok((!columns.is_empty()).then_some(NamedFiles { columns, place }))
+    }
+
+    /// The table with the files themselves in these columns, as far as it has them; `None` where it has none of them.
+    pub(super) fn embed(&self, table: &Arc<dyn Table>) -> Option<EmbeddedFiles> {
+        let columns = self.columns_of(table.as_ref());
+        (!columns.is_empty()).then(|| EmbeddedFiles::new(table.clone(), columns, self.place.clone()))
+    }
+
+    /// The numbers of these columns in a table, or in a part of it.
+    fn columns_of(&self, table: &dyn Table) -> Vec<usize> {
+        let named = |field: &Arc<Field>| {
+            self.columns.contains(field.name()) && media::held(field, None) == Some(Held::Path)
+        };
+        let fields = table.schema().fields().iter().enumerate();
+        fields.filter(|(_, field)| named(field)).map(|(n, _)| n).collect()
+    }
 }
 
 /// What surrounds the items of one source.
@@ -41,16 +94,16 @@ pub struct Around {
 impl Item {
     /// Content with nothing around it.
     pub fn new(name: impl Into<String>, content: Content, attributes: Attributes) -> Self {
-        Item { name: name.into(), content, attributes, around: Arc::default() }
+        Item { name: name.into(), content, attributes, files: None, around: Arc::default() }
     }
 }
 
 /// What the node at `path` of its document gives to convert: its content, or everything that has content
-/// below it, with names relative to it.
+/// below it, with names relative to it. `source` are the bytes of the document.
 ///
 /// # Errors
 /// The node's problem if it has no content; `Unsupported` for an empty group.
-pub fn gather(task: &Task, node: &Arc<Node>, path: &str) -> Result<Vec<Item>> {
+pub fn gather(task: &Task, source: &Source, node: &Arc<Node>, path: &str) -> Result<Vec<Item>> {
     let node = node.resolved(task)?;
     if let Some(content) = &node.content {
         // A whole file is called by its stem, a node by its path.
@@ -58,7 +111,8 @@ pub fn gather(task: &Task, node: &Arc<Node>, path: &str) -> Result<Vec<Item>> {
             "" => node.name.rsplit_once('.').map_or(node.name.as_str(), |(stem, _)| stem),
             path => path,
         };
-        return Ok(vec![Item::new(name, content.clone(), Attributes::of(&node))]);
+        let files = NamedFiles::find(task, source, path, &node)?;
+        return Ok(vec![Item { files, ..Item::new(name, content.clone(), Attributes::of(&node)) }]);
     }
     let (mut found, mut around) = (Vec::new(), Around::default());
     around.groups.push((String::new(), Attributes::of(&node)));
@@ -89,7 +143,8 @@ pub fn gather(task: &Task, node: &Arc<Node>, path: &str) -> Result<Vec<Item>> {
             .unwrap_or_else(|| Error::unsupported("there is nothing in it to convert")));
     }
     let around = Arc::new(around);
-    let item = |(name, content, attributes)| Item { name, content, attributes, around: around.clone() };
+    let item =
+        |(name, content, attributes)| Item { around: around.clone(), ..Item::new(name, content, attributes) };
     Ok(found.into_iter().map(item).collect())
 }
 

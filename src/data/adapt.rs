@@ -6,6 +6,7 @@
 mod cast;
 mod chosen;
 mod columns;
+mod embedded;
 mod field;
 mod frame;
 mod lenient;
@@ -20,6 +21,7 @@ mod typed;
 pub use cast::Cast;
 pub use chosen::ChosenRows;
 pub use columns::{Columns, NullRule, TableArray, column_dtype, values as cell_bytes};
+pub use embedded::EmbeddedFiles;
 pub use field::{FieldArray, FieldPath};
 pub use frame::FrameArray;
 pub use lenient::LenientTyped;

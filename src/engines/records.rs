@@ -11,6 +11,7 @@ pub mod lines;
 pub mod recordio;
 pub mod tfrecord;
 
+use crate::bytes::display;
 use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
@@ -206,13 +207,31 @@ impl Index {
                     match framing.resume(&mut window, self.next).unless_cancelled()? {
                         // Always further, or it would never end.
                         Ok(Some(next)) if next > self.next => self.next = next,
-                        _ => self.ended = true,
+                        _ => {
+                            self.ended = true;
+                            return Err(self.lost(source, error));
+                        }
                     }
                     return Err(error);
                 }
             }
         }
         Ok(())
+    }
+
+    /// A broken frame behind which none was found: with what that means for the rest of the file.
+    fn lost(&self, source: &Source, error: Error) -> Error {
+        let behind = source.known_len().map_or(0, |len| len.saturating_sub(self.next));
+        // A torn end has nothing behind it.
+        if behind <= Window::FAR {
+            return error;
+        }
+        let rest = display::bytes(behind);
+        Error::malformed(format!(
+            "{}; no record was found near behind it: {rest} are not shown",
+            error.message()
+        ))
+        .at(self.next)
     }
 
     /// Takes in frames that were found elsewhere: the first of them begins where the known ones end, each of the others

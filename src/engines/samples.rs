@@ -19,4 +19,4 @@ pub use classes::CLASSES;
 pub use coded::{Coded, Coding};
 pub use columns::{Column, Flat, Form, Leaf};
 pub use numbered::Numbered;
-pub use roles::{KEY, LABEL, PAYLOAD, Roles, extension};
+pub use roles::{FILES, KEY, LABEL, PAYLOAD, Roles, extension};

@@ -154,8 +154,11 @@ fn gather(
     let mut items = Vec::new();
     for source in sources {
         let (path, _) = super::split_target(source);
-        let (_, node, node_path) = super::open(task, source, &args.opening)?;
-        items.extend(convert::gather(task, &node, &node_path).map_err(|e| e.in_file(path.display()))?);
+        let (document, node, node_path) = super::open(task, source, &args.opening)?;
+        items.extend(
+            convert::gather(task, &document.source, &node, &node_path)
+                .map_err(|e| e.in_file(path.display()))?,
+        );
         nodes.push((node, path.display().to_string()));
     }
     Ok(items)

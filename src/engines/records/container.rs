@@ -18,7 +18,7 @@ mod table;
 
 pub use framed::{Framed, PayloadKind, RecordFraming};
 pub use list::RecordList;
-pub use problems::Problems;
+pub use problems::{FileProblems, Problems};
 pub use statistics::Payloads;
 pub use table::{Builder, Columns, PlainColumns, RecordTable};
 

@@ -5,7 +5,7 @@
 
 use super::Numbered;
 use super::columns::{Column, Flat, Leaf};
-use super::roles::{KEY, LABEL, PAYLOAD, Roles, extension, unquoted};
+use super::roles::{FILES, KEY, LABEL, PAYLOAD, Roles, extension, unquoted};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::cell;
@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 
 /// The writer.
 pub const WRITER: Writer = Writer {
-    options: &[KEY, PAYLOAD, LABEL],
+    options: &[KEY, PAYLOAD, LABEL, FILES],
     check: |payload| Plan::new(payload, &Options::default()).map(drop),
     write: WriteTo::Folder(write),
     ..Writer::new(&[Kind::Table], losses, no_file)

@@ -26,6 +26,13 @@ pub const LABEL: OptionSpec = OptionSpec::new(
 )
 .default("auto");
 
+/// The option that says whether files become payloads where a table only names them.
+pub const FILES: OptionSpec = OptionSpec::new(
+    "files",
+    "Whether the files that a column of paths names are put in, or the paths stay texts",
+)
+.one_of("embed", &["embed", "paths"]);
+
 /// Names of columns of keys, of payloads and of splits.
 const KEYS: [&str; 2] = ["key", "__key__"];
 const PAYLOADS: [&str; 12] =

@@ -5,7 +5,7 @@
 
 use super::classes::{self, CLASSES};
 use super::columns::{Column, Flat, Form, Leaf};
-use super::roles::{KEY, LABEL, PAYLOAD, Roles, extension, unquoted};
+use super::roles::{FILES, KEY, LABEL, PAYLOAD, Roles, extension, unquoted};
 use super::{Coded, Coding, Numbered, shards, tar};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
@@ -24,7 +24,7 @@ const COMPRESSION: OptionSpec = OptionSpec::new("compression", "How all of the a
 
 /// The writer.
 pub const WRITER: Writer = Writer {
-    options: &[COMPRESSION, KEY, PAYLOAD, LABEL, CLASSES, shards::SHARDS, shards::ROWS, shards::BYTES],
+    options: &[COMPRESSION, KEY, PAYLOAD, LABEL, CLASSES, shards::SHARDS, shards::ROWS, shards::BYTES, FILES],
     check: |payload| Plan::new(payload, &Options::default()).map(drop),
     write: WriteTo::Either { is_folder: shards::is_asked, file: write, folder: write_shards },
     ..Writer::new(&[Kind::Table], losses, write)
@@ -34,7 +34,7 @@ pub const WRITER: Writer = Writer {
 const INTEGERS: [&str; 7] = ["cls", "cls2", "class", "count", "index", "inx", "id"];
 const TEXTS: [&str; 4] = ["txt", "text", "transcript", "json"];
 /// Extensions of files.
-const FILES: [&str; 26] = [
+const MEDIA_EXTENSIONS: [&str; 26] = [
     "jpg", "jpeg", "png", "gif", "bmp", "tif", "tiff", "webp", "ppm", "pgm", "qoi", "exr", "npy", "npz",
     "zip", "pickle", "pkl", "pyd", "wav", "flac", "ogg", "mp3", "m4a", "mp4", "bin", "msg",
 ];
@@ -116,7 +116,7 @@ fn member(flat: &Flat, is_label: bool, is_payload: bool) -> Member {
         false => format!("{name}.{extension}"),
     };
     match Form::of(&flat.data_type) {
-        Form::Single(Leaf::Bytes) if FILES.contains(&last) => Member::Named(name),
+        Form::Single(Leaf::Bytes) if MEDIA_EXTENSIONS.contains(&last) => Member::Named(name),
         Form::Single(Leaf::Bytes) if is_payload => Member::File(String::new()),
         Form::Single(Leaf::Bytes) => Member::File(name),
         Form::Single(Leaf::Int | Leaf::Uint) if is_label && !INTEGERS.contains(&last) => {

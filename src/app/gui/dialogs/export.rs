@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use egui::{RichText, Ui};
-use gander::convert::{self, Consent, Item, Plan, Selection, Target as FileType};
+use gander::bytes::error::Result;
+use gander::bytes::task::Task;
+use gander::convert::{self, Consent, Item, NamedFiles, Plan, Selection, Target as FileType};
 use gander::data::content::Content;
 use gander::data::format::{Attributes, Data, Options};
 use gander::jobs::{JobSpec, Jobs, Slot};
@@ -237,18 +239,17 @@ impl Export {
 
     /// The contents to write.
     fn gathered(&self, ui: &mut Ui, jobs: &Jobs) -> Option<Arc<Vec<Item>>> {
-        let node = self.target.as_ref().map(|target| (target.node.clone(), target.path.clone()));
+        let target = self.target.clone();
         let part = self.part.clone().filter(|_| !self.whole);
         let name = stem(&self.name);
         let shown =
             self.items.get(jobs, &self.whole, JobSpec::scan("gathering what to export"), move |task| match (
-                part, node,
+                part, target,
             ) {
-                (Some((_, data)), node) => {
-                    let attributes = node.map(|(node, _)| Attributes::of(&node)).unwrap_or_default();
-                    Ok(items_of(name, data, attributes))
+                (Some((_, data)), target) => part_items(task, name, data, target.as_ref()),
+                (None, Some(target)) => {
+                    convert::gather(task, &target.document.source, &target.node, &target.path)
                 }
-                (None, Some((node, path))) => convert::gather(task, &node, &path),
                 (None, None) => Ok(Vec::new()),
             });
         let value = shown.ready();
@@ -406,7 +407,20 @@ impl Export {
     }
 }
 
-/// What a view gave, as items.
+/// What a view of a node gave, as items. Rows name the same files as those of the whole.
+fn part_items(task: &Task, name: String, data: Data, target: Option<&Target>) -> Result<Vec<Item>> {
+    let Some(Target { document, path, node, .. }) = target else {
+        return Ok(items_of(name, data, Attributes::default()));
+    };
+    let files = match &data {
+        Data::Table(_) => NamedFiles::find(task, &document.source, path, node)?,
+        _ => None,
+    };
+    let items = items_of(name, data, Attributes::of(node));
+    Ok(items.into_iter().map(|item| Item { files: files.clone(), ..item }).collect())
+}
+
+/// The same without files.
 fn items_of(name: String, data: Data, attributes: Attributes) -> Vec<Item> {
     let one = |content| vec![Item::new(name.clone(), content, attributes.clone())];
     match data {

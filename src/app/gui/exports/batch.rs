@@ -188,7 +188,7 @@ pub(crate) fn plan_file(
     options: &Options,
 ) -> Result<Plan> {
     let document = gander::open(task, file, &Options::default())?;
-    let items = convert::gather(task, &document.root, "")?;
+    let items = convert::gather(task, &document.source, &document.root, "")?;
     convert::plan(&items, file_type, options, &Selection::default())
 }
 

@@ -43,7 +43,8 @@ const LINE: f32 = 20.0;
 const BELOW: f32 = 14.0;
 /// The height of a picture for its width.
 const PROPORTION: f32 = 0.88;
-/// How many rows one step of a search for the next of a class reads.
+/// How many rows the first step of a search for the next of a class reads, and the most: the next row may be it.
+const FIRST_STEP: u64 = 64;
 const STEP: u64 = 65_536;
 
 /// What is shown of each row, as a session keeps it. Columns are kept by their names.
@@ -610,10 +611,11 @@ impl Page {
             let first = read(from..from + 1)?;
             let wanted =
                 first.columns().first().filter(|array| !array.is_empty()).and_then(|array| text(array, 0));
-            let mut at = from + 1;
+            let (mut at, mut step) = (from + 1, FIRST_STEP);
             loop {
                 task.check()?;
-                let batch = read(at..at + STEP)?;
+                let batch = read(at..at + step.min(table.scan_step(at).max(1)))?;
+                step = (step * 2).min(STEP);
                 let Some(array) = batch.columns().first().filter(|array| !array.is_empty()) else {
                     return Ok(None);
                 };

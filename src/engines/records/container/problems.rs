@@ -4,7 +4,8 @@ use crate::bytes::display;
 use crate::bytes::error::Error;
 use crate::data::node::Findings;
 use parking_lot::Mutex;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 /// Problems that are kept, the first ones.
 const KEPT: usize = 20;
@@ -67,5 +68,56 @@ impl Findings for Problems {
         }
         remarks.extend(state.remarks.iter().cloned());
         remarks
+    }
+}
+
+/// What is wrong with the records of several files that are one table.
+#[derive(Default)]
+pub struct FileProblems(Mutex<BTreeMap<String, Arc<Problems>>>);
+
+impl FileProblems {
+    /// What is found in this file from now on.
+    pub fn watch(&self, file: &str, problems: &Arc<Problems>) {
+        self.0.lock().insert(file.to_owned(), problems.clone());
+    }
+
+    /// The first problem of each file, with its name, and how many files have some.
+    fn firsts(&self) -> Vec<Error> {
+        let files = self.0.lock();
+        files.iter().filter_map(|(file, problems)| Some(problems.first()?.in_file(file))).collect()
+    }
+}
+
+impl Findings for FileProblems {
+    fn problem(&self) -> Option<Error> {
+        self.firsts().into_iter().next()
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let firsts = self.firsts();
+        let mut remarks: Vec<String> = firsts.iter().skip(1).take(KEPT).map(Error::to_string).collect();
+        if let more @ 1.. = firsts.len().saturating_sub(KEPT + 1) {
+            remarks.push(format!("{} more files have broken records", display::count(more as u64)));
+        }
+        remarks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_problems_of_several_files() {
+        let all = FileProblems::default();
+        let (a, b) = (Arc::new(Problems::default()), Arc::new(Problems::default()));
+        all.watch("b", &b);
+        all.watch("a", &a);
+        assert!(all.problem().is_none());
+        b.add(Error::malformed("broken").at(7));
+        assert!(all.problem().unwrap().to_string().contains("b"));
+        a.add(Error::malformed("torn").at(7));
+        assert!(all.problem().unwrap().to_string().contains("torn"));
+        assert!(all.remarks()[0].contains("broken"));
     }
 }

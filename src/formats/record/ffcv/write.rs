@@ -17,7 +17,7 @@ use crate::data::format::{loss, note};
 use crate::data::scan::{put, scan};
 use crate::engines::samples::classes::{self, CLASSES};
 use crate::engines::samples::columns::flat;
-use crate::engines::samples::{Column, Flat, Form, LABEL, Leaf, Numbered};
+use crate::engines::samples::{Column, FILES, Flat, Form, LABEL, Leaf, Numbered};
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::{Float32Type, Float64Type, Int64Type};
 use std::collections::HashSet;
@@ -37,7 +37,7 @@ const PAGE_SIZE: OptionSpec = OptionSpec::new(
 
 /// The writer.
 pub(super) const WRITER: Writer = Writer {
-    options: &[IMAGES, PAGE_SIZE, LABEL, CLASSES],
+    options: &[IMAGES, PAGE_SIZE, LABEL, CLASSES, FILES],
     check: |payload| check(payload, &Options::default()),
     ..Writer::new(&[Kind::Table], losses, write)
 };

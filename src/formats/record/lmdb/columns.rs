@@ -159,7 +159,11 @@ impl Builder for EntryBuilder<'_> {
                     }
                 }
                 Made::Text(texts) => {
-                    texts.append_option(bytes.and_then(|text| std::str::from_utf8(text).ok()))
+                    let text = bytes.and_then(|text| std::str::from_utf8(text).ok());
+                    if text.is_none() && bytes.is_some() {
+                        columns.says(record, "it is no text as those before it; it stands in no column");
+                    }
+                    texts.append_option(text);
                 }
                 Made::Bytes(all) => all.append_option(bytes),
                 Made::Unsigned(numbers) => {

@@ -79,6 +79,9 @@ impl Samples {
         if parts.is_empty() || rows == 0 {
             return Ok(None);
         }
+        // A sample has one number in all of its parts, also where one of them lacks the first.
+        let first = parts.iter().map(|part| part.first).min().unwrap_or_default();
+        parts.iter_mut().for_each(|part| part.first = first);
         let mut samples = Samples { store: store.clone(), parts, rows, schema: Arc::new(Schema::empty()) };
         for n in 0..samples.parts.len() {
             let is_text = samples.are_texts(task, n)?;
@@ -108,11 +111,19 @@ impl Samples {
         Ok(true)
     }
 
+    fn says(&self, part: &Part, row: u64, what: &str) {
+        let key = part.key(row).escape_ascii().to_string();
+        self.store.problems().add(Error::malformed(format!("LMDB: entry {key:?} {what}")));
+    }
+
     fn column(&self, task: &Task, part: &Part, rows: Range<u64>) -> Result<ArrayRef> {
         let (mut texts, mut all, mut total) = (StringBuilder::new(), BinaryBuilder::new(), 0_u64);
         for row in rows {
             task.check()?;
             let entry = self.store.tree.get(task, &part.key(row))?;
+            if entry.is_none() {
+                self.says(part, row, "is not there, though the store counts its sample");
+            }
             let value = entry.map(|entry| {
                 total = total.saturating_add(entry.value.len());
                 limits::check(total, limits::CHUNK, "the values of a column")?;
@@ -125,10 +136,7 @@ impl Samples {
             }
             let text = value.as_deref().map(std::str::from_utf8);
             if let Some(Err(_)) = text {
-                let key = part.key(row).escape_ascii().to_string();
-                self.store
-                    .problems()
-                    .add(Error::malformed(format!("LMDB: entry {key:?} is no text as the others are")));
+                self.says(part, row, "is no text as the others are");
             }
             texts.append_option(text.and_then(std::result::Result::ok));
         }

@@ -17,7 +17,9 @@ use crate::data::format::{loss, note};
 use crate::data::scan::scan;
 use crate::engines::samples::classes::{self, CLASSES};
 use crate::engines::samples::columns::bytes_at;
-use crate::engines::samples::{Column, Flat, Form, KEY, LABEL, Leaf, Numbered, PAYLOAD, Roles, msgpack};
+use crate::engines::samples::{
+    Column, FILES, Flat, Form, KEY, LABEL, Leaf, Numbered, PAYLOAD, Roles, msgpack,
+};
 use arrow::array::{ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::UInt64Type;
 use std::sync::Arc;
@@ -35,7 +37,7 @@ const FOLDER: OptionSpec = OptionSpec::new(
 
 /// The writer.
 pub(super) const WRITER: Writer = Writer {
-    options: &[ENTRIES, FOLDER, KEY, PAYLOAD, LABEL, CLASSES],
+    options: &[ENTRIES, FOLDER, KEY, PAYLOAD, LABEL, CLASSES, FILES],
     check: |payload| match payload.table()?.schema().fields().is_empty() {
         true => Err(Error::unsupported("the table has no columns")),
         false => Ok(()),

@@ -333,10 +333,14 @@ impl Made {
                     return false;
                 }
             },
-            (Made::Json(made), _) => made.append_value(match text::json(whole) {
-                serde_json::Value::String(text) => text,
-                other => other.to_string(),
-            }),
+            (Made::Json(made), _) => match text::whole(whole) {
+                Some(serde_json::Value::String(text)) => made.append_value(text),
+                Some(other) => made.append_value(other.to_string()),
+                None => {
+                    made.append_null();
+                    return false;
+                }
+            },
             _ => {
                 self.null();
                 return false;

@@ -80,46 +80,80 @@ fn time(seconds: i64, nanos: u32) -> String {
     }
 }
 
-/// The value that `bytes` begin with, as JSON; parts beyond a bound as `"…"`.
+/// The value that `bytes` begin with, as JSON for people: `"…"` for one of many values, bytes cut.
 pub(super) fn json(bytes: &[u8]) -> Json {
-    let (mut at, mut left) = (0, VALUES);
-    one(bytes, &mut at, DEPTH, &mut left).unwrap_or_else(|| Json::String("…".to_owned()))
+    let mut reading = Reading { bytes, at: 0, left: VALUES, hex: cell::hex };
+    reading.one(DEPTH).unwrap_or_else(|| Json::String("…".to_owned()))
 }
 
-fn one(bytes: &[u8], at: &mut usize, deep: usize, left: &mut usize) -> Option<Json> {
-    *left = left.checked_sub(1)?;
-    let deep = deep.checked_sub(1)?;
-    let (found, head) = token(bytes.get(*at..)?).ok()?;
-    let start = *at + head;
-    let end = start.checked_add(usize::try_from(found.body()).ok()?)?;
-    let body = bytes.get(start..end)?;
-    *at = end;
-    Some(match found {
-        Token::Nil => Json::Null,
-        Token::Bool(value) => value.into(),
-        Token::Int(value) => value.into(),
-        Token::Uint(value) => value.into(),
-        Token::Float32(value) => number(cell::float32(value)),
-        Token::Float64(value) => number(cell::float64(value)),
-        Token::Array(count) => {
-            (0..count).map(|_| one(bytes, at, deep, left)).collect::<Option<Vec<Json>>>()?.into()
-        }
-        Token::Map(count) => {
-            let mut map = serde_json::Map::new();
-            for _ in 0..count {
-                let key = one(bytes, at, deep, left)?;
-                let value = one(bytes, at, deep, left)?;
-                let key = if let Json::String(text) = key { text } else { key.to_string() };
-                map.insert(key, value);
+/// The value that `bytes` begin with, whole, as JSON; bytes as hexadecimal digits. `None` where it nests too deep or ends
+/// too early.
+pub(super) fn whole(bytes: &[u8]) -> Option<Json> {
+    Reading { bytes, at: 0, left: usize::MAX, hex: all_hex }.one(DEPTH)
+}
+
+/// `0x` and the hexadecimal digits of all bytes.
+fn all_hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |half: u8| DIGITS.get(usize::from(half & 15)).map_or('0', |digit| char::from(*digit));
+    let mut out = String::with_capacity(2 + 2 * bytes.len());
+    out.push_str("0x");
+    for byte in bytes {
+        out.push(digit(byte >> 4));
+        out.push(digit(*byte));
+    }
+    out
+}
+
+/// Values that are read as JSON.
+struct Reading<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    /// How many values more.
+    left: usize,
+    /// How bytes are written.
+    hex: fn(&[u8]) -> String,
+}
+
+impl Reading<'_> {
+    fn one(&mut self, deep: usize) -> Option<Json> {
+        self.left = self.left.checked_sub(1)?;
+        let deep = deep.checked_sub(1)?;
+        let bytes = self.bytes;
+        let (found, head) = token(bytes.get(self.at..)?).ok()?;
+        let start = self.at + head;
+        let end = start.checked_add(usize::try_from(found.body()).ok()?)?;
+        let body = bytes.get(start..end)?;
+        self.at = end;
+        Some(match found {
+            Token::Nil => Json::Null,
+            Token::Bool(value) => value.into(),
+            Token::Int(value) => value.into(),
+            Token::Uint(value) => value.into(),
+            Token::Float32(value) => number(cell::float32(value)),
+            Token::Float64(value) => number(cell::float64(value)),
+            Token::Array(count) => (0..count).map(|_| self.one(deep)).collect::<Option<Vec<Json>>>()?.into(),
+            Token::Map(count) => {
+                let mut map = serde_json::Map::new();
+                for _ in 0..count {
+                    let key = self.one(deep)?;
+                    let value = self.one(deep)?;
+                    let key = if let Json::String(text) = key { text } else { key.to_string() };
+                    map.insert(key, value);
+                }
+                map.into()
             }
-            map.into()
-        }
-        _ => match scalar(found, body) {
-            Some(text) => text.into(),
-            // Bytes of the old format, which had no others.
-            None => cell::hex(body).into(),
-        },
-    })
+            Token::Str(_) => match std::str::from_utf8(body) {
+                Ok(text) => text.into(),
+                // Bytes of the old format, which had no others.
+                Err(_) => (self.hex)(body).into(),
+            },
+            Token::Ext(-1, _) => {
+                stamp(body).map_or_else(|| (self.hex)(body), |(seconds, nanos)| time(seconds, nanos)).into()
+            }
+            Token::Bin(_) | Token::Ext(..) => (self.hex)(body).into(),
+        })
+    }
 }
 
 /// A float's text as a number of JSON, where JSON has one.

@@ -10,7 +10,9 @@ use crate::data::format::{Files, Loss, LossKind, OptionSpec, Options, Payload, S
 use crate::data::format::{loss, note};
 use crate::data::scan::{put, scan};
 use crate::engines::records::recordio::append;
-use crate::engines::samples::{Column, Flat, Form, KEY, LABEL, Leaf, Numbered, PAYLOAD, Roles, shards};
+use crate::engines::samples::{
+    Column, FILES, Flat, Form, KEY, LABEL, Leaf, Numbered, PAYLOAD, Roles, shards,
+};
 use arrow::array::{AsArray, RecordBatch};
 use arrow::datatypes::{Float32Type, Float64Type, Int64Type, UInt64Type};
 
@@ -22,7 +24,7 @@ const HEADER: OptionSpec = OptionSpec::new(
 
 /// The writer.
 pub(super) const WRITER: Writer = Writer {
-    options: &[HEADER, KEY, PAYLOAD, LABEL, shards::SHARDS, shards::ROWS, shards::BYTES],
+    options: &[HEADER, KEY, PAYLOAD, LABEL, shards::SHARDS, shards::ROWS, shards::BYTES, FILES],
     check: |payload| Plan::new(payload, &Options::default()).map(drop),
     write: WriteTo::Either { is_folder: shards::is_asked, file: write, folder: write_shards },
     ..Writer::new(&[Kind::Table], losses, write)

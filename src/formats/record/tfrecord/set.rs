@@ -17,7 +17,7 @@ use crate::data::node::Node;
 use crate::data::sniff::{Head, Match, has_extension};
 use crate::engines::examples::{ExampleColumns, Hints, Survey};
 use crate::engines::multifile::concat::{self, Part, Wanted};
-use crate::engines::records::container::{Columns, Container, RecordTable};
+use crate::engines::records::container::{Columns, Container, FileProblems, RecordTable};
 use crate::engines::records::tfrecord::{HEAD, TfRecords, length};
 use crate::formats::ALL;
 use std::collections::BTreeMap;
@@ -180,6 +180,7 @@ fn of_set(task: &Task, root: &Path, set: Shards, described: &Described) -> Resul
     let name = described.split(&set.name).unwrap_or(if set.name.is_empty() { "records" } else { &set.name });
     let mut node = Node::new(name, "split");
     let rows = described.rows(&set.name, set.files.len());
+    let problems = Arc::new(FileProblems::default());
     let (table, remarks) = match survey(task, root, &set.files)? {
         Some((survey, complete)) => {
             let hints = described.hints();
@@ -187,8 +188,8 @@ fn of_set(task: &Task, root: &Path, set: Shards, described: &Described) -> Resul
             let schema = columns.schema().clone();
             let parts = set.files.iter().enumerate().map(|(n, file)| {
                 let path = root.join(&file.name);
-                let (survey, hints) = (survey.clone(), hints.clone());
-                let open = move |task: &Task| shard(task, &path, &survey, complete, &hints);
+                let (survey, hints, found) = (survey.clone(), hints.clone(), problems.clone());
+                let open = move |task: &Task| shard(task, &path, &survey, complete, &hints, &found);
                 let part = Part::new(file.name.as_str(), file.bytes, Box::new(open));
                 Part {
                     rows: rows.as_ref().and_then(|rows| rows.get(n)).map(|rows| Rows::Exact(*rows)),
@@ -216,7 +217,7 @@ fn of_set(task: &Task, root: &Path, set: Shards, described: &Described) -> Resul
     node.remarks = remarks;
     let count = display::plural(set.files.len() as u64, "file");
     let files = set.files.iter().map(|file| nested(root, &file.name, "shard")).collect();
-    Ok(node.content(Content::Table(table)).listed(files).parts().read_as("shards", count))
+    Ok(node.content(Content::Table(table)).listed(files).findings(problems).parts().read_as("shards", count))
 }
 
 /// The records of a file; nothing of them is read yet.
@@ -242,8 +243,16 @@ fn survey(task: &Task, root: &Path, files: &[Entry]) -> Result<Option<(Survey, b
 }
 
 /// One of the files as a table of columns that are those of all.
-fn shard(task: &Task, path: &Path, survey: &Survey, complete: bool, hints: &Hints) -> Result<Arc<dyn Table>> {
+fn shard(
+    task: &Task,
+    path: &Path,
+    survey: &Survey,
+    complete: bool,
+    hints: &Hints,
+    problems: &FileProblems,
+) -> Result<Arc<dyn Table>> {
     let records = framed(task, path)?;
+    problems.watch(&path.file_name().unwrap_or_default().to_string_lossy(), records.problems());
     records.extend(task, super::EAGER, super::EAGER as usize)?;
     if let (0, Some(problem)) = (records.rows().known(), records.problems().first()) {
         return Err(problem);

@@ -12,7 +12,7 @@ use crate::data::scan::scan;
 use crate::engines::records::tfrecord::append;
 use crate::engines::samples::classes::{self, CLASSES};
 use crate::engines::samples::columns::{bytes_at, flat};
-use crate::engines::samples::{Coded, Coding, Column, Flat, Form, LABEL, Leaf, shards};
+use crate::engines::samples::{Coded, Coding, Column, FILES, Flat, Form, LABEL, Leaf, shards};
 use arrow::array::{AsArray, RecordBatch};
 use arrow::datatypes::{Float32Type, Float64Type, Int64Type, UInt64Type};
 use std::collections::HashSet;
@@ -22,7 +22,7 @@ const COMPRESSION: OptionSpec = OptionSpec::new("compression", "How all of the f
 
 /// The writer.
 pub(super) const WRITER: Writer = Writer {
-    options: &[COMPRESSION, LABEL, CLASSES, shards::SHARDS, shards::ROWS, shards::BYTES],
+    options: &[COMPRESSION, LABEL, CLASSES, shards::SHARDS, shards::ROWS, shards::BYTES, FILES],
     check,
     write: WriteTo::Either { is_folder: shards::is_asked, file: write, folder: write_shards },
     ..Writer::new(&[Kind::Table], losses, write)

@@ -12,7 +12,7 @@ use crate::data::format::{Format, Opening, Options};
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match, has_extension};
 use crate::engines::multifile::concat::{self, Part, Wanted};
-use crate::engines::records::container::Container;
+use crate::engines::records::container::{Container, FileProblems};
 use crate::formats::ALL;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -33,20 +33,22 @@ const SURVEYED: usize = 8;
 const NAMED: usize = 5;
 const NUMBERS: u64 = 1 << 20;
 
-/// What the name of a shard says: the set that it belongs to, and which one it is.
-fn shard_of(name: &str) -> Option<(&str, u64)> {
+/// What the name of a shard says: the set that it belongs to, which one it is, and of how many where that is said.
+fn shard_of(name: &str) -> Option<(&str, u64, Option<u64>)> {
     let lower = name.to_lowercase();
     let ending = ARCHIVES.iter().filter(|ending| lower.ends_with(&format!(".{ending}")));
     let ending = ending.max_by_key(|ending| ending.len())?;
     let stem = name.get(..name.len().checked_sub(ending.len() + 1)?)?;
     // train-00003-of-00128
-    let stem = match stem.rsplit_once("-of-") {
-        Some((before, total)) if !total.is_empty() && total.bytes().all(|b| b.is_ascii_digit()) => before,
-        _ => stem,
+    let (stem, total) = match stem.rsplit_once("-of-") {
+        Some((before, total)) if !total.is_empty() && total.bytes().all(|b| b.is_ascii_digit()) => {
+            (before, total.parse().ok())
+        }
+        _ => (stem, None),
     };
     let prefix = stem.trim_end_matches(|digit: char| digit.is_ascii_digit());
     let number = stem.get(prefix.len()..)?.parse().ok()?;
-    Some((prefix.trim_end_matches(['-', '_', '.']), number))
+    Some((prefix.trim_end_matches(['-', '_', '.']), number, total))
 }
 
 /// Files that say more of those beside them.
@@ -77,24 +79,31 @@ struct Shards {
 
 /// The sets of a folder, by their names.
 fn sets(entries: &[Entry]) -> Vec<Shards> {
-    let mut found: BTreeMap<&str, (Vec<Entry>, Vec<u64>)> = BTreeMap::new();
+    let mut found: BTreeMap<&str, (Vec<Entry>, Vec<u64>, Option<u64>)> = BTreeMap::new();
     for entry in entries.iter().filter(|entry| !entry.is_folder && !is_beside(entry)) {
-        let Some((prefix, number)) = shard_of(&entry.name) else { continue };
-        let (files, numbers) = found.entry(prefix).or_default();
+        let Some((prefix, number, total)) = shard_of(&entry.name) else { continue };
+        let (files, numbers, most) = found.entry(prefix).or_default();
+        *most = total.max(*most);
         files.push(entry.clone());
         numbers.push(number);
     }
-    let set = |(name, (mut files, mut numbers)): (&str, (Vec<Entry>, Vec<u64>))| {
+    let set = |(name, (mut files, mut numbers, total)): (&str, (Vec<Entry>, Vec<u64>, Option<u64>))| {
         files.sort_by(|a, b| natural_order(&a.name, &b.name));
         numbers.sort_unstable();
-        Shards { name: name.to_owned(), files, missing: missing(name, &numbers) }
+        Shards { name: name.to_owned(), files, missing: missing(name, &numbers, total) }
     };
     found.into_iter().map(set).collect()
 }
 
-/// What is missing between shards of these numbers, which are in order.
-fn missing(name: &str, numbers: &[u64]) -> Option<Error> {
+/// What is missing between shards of these numbers, which are in order, or of so many in all.
+fn missing(name: &str, numbers: &[u64], total: Option<u64>) -> Option<Error> {
     let (first, last) = (*numbers.first()?, *numbers.last()?);
+    // Counted from 0 or from 1.
+    let (first, last) = match total.filter(|total| *total > 0 && last <= *total) {
+        Some(total) if last == total && first > 0 => (1, total),
+        Some(total) => (0, total.saturating_sub(1).max(last)),
+        None => (first, last),
+    };
     if last.saturating_sub(first) >= NUMBERS {
         return None;
     }
@@ -141,11 +150,13 @@ fn nested(root: &Path, name: &str, label: &'static str) -> Node {
 /// The shards of one set as one table.
 fn of_set(task: &Task, root: &Path, set: Shards) -> Result<Node> {
     let plain = set.files.iter().all(|file| has_extension(&file.name, &["tar"]));
+    let problems = Arc::new(FileProblems::default());
     let (table, remarks) = if plain {
         let form = Arc::new(Form::new(&survey(task, root, &set.files)?));
         let parts = set.files.iter().map(|file| {
-            let (path, form) = (root.join(&file.name), form.clone());
-            Part::new(file.name.as_str(), file.bytes, Box::new(move |task: &Task| shard(task, &path, &form)))
+            let (path, form, found) = (root.join(&file.name), form.clone(), problems.clone());
+            let open = move |task: &Task| shard(task, &path, &form, &found);
+            Part::new(file.name.as_str(), file.bytes, Box::new(open))
         });
         let joined = concat::known(task, form.schema(), parts.collect(), |_| false)?;
         (joined.table, joined.differences)
@@ -166,7 +177,7 @@ fn of_set(task: &Task, root: &Path, set: Shards) -> Result<Node> {
     let mut node = Node::new(name, "split");
     node.problem = set.missing;
     node.remarks = remarks;
-    Ok(node.content(Content::Table(table)).listed(files).parts().read_as("shards", count))
+    Ok(node.content(Content::Table(table)).listed(files).findings(problems).parts().read_as("shards", count))
 }
 
 /// Looks at some of the archives.
@@ -193,10 +204,11 @@ fn survey(task: &Task, root: &Path, files: &[Entry]) -> Result<Survey> {
 }
 
 /// One of the archives as a table of the columns of all.
-fn shard(task: &Task, path: &Path, form: &Arc<Form>) -> Result<Arc<dyn Table>> {
+fn shard(task: &Task, path: &Path, form: &Arc<Form>, problems: &FileProblems) -> Result<Arc<dyn Table>> {
     let source = Source::open(task, path)?;
     let survey = Survey::of(task, &source)?;
     let shard = Arc::new(Shard::new(source, survey.apart()));
+    problems.watch(&path.file_name().unwrap_or_default().to_string_lossy(), shard.problems());
     shard.begin(task, super::EAGER)?;
     if let (false, Some(problem)) = (survey.has_samples(), shard.problems().first()) {
         return Err(problem);
@@ -222,10 +234,10 @@ mod tests {
     #[test]
     fn names_of_shards() {
         for (name, expected) in [
-            ("train-000003.tar", Some(("train", 3))),
-            ("train-00003-of-00128.tar.gz", Some(("train", 3))),
-            ("000012.TAR", Some(("", 12))),
-            ("a_b_7.tgz", Some(("a_b", 7))),
+            ("train-000003.tar", Some(("train", 3, None))),
+            ("train-00003-of-00128.tar.gz", Some(("train", 3, Some(128)))),
+            ("000012.TAR", Some(("", 12, None))),
+            ("a_b_7.tgz", Some(("a_b", 7, None))),
             ("train.tar", None),
             ("train-1.zip", None),
             (".tar", None),
@@ -236,9 +248,12 @@ mod tests {
 
     #[test]
     fn missing_shards_are_named() {
-        assert!(missing("a", &[0, 1, 2]).is_none() && missing("a", &[7]).is_none());
-        let text = missing("a", &[0, 3, 9]).unwrap().message();
+        assert!(missing("a", &[0, 1, 2], None).is_none() && missing("a", &[7], None).is_none());
+        let text = missing("a", &[0, 3, 9], None).unwrap().message();
         assert!(text.ends_with("of the shards 0 to 9 of a these are missing: 1, 2, 4, 5, 6, …"), "{text}");
-        assert!(missing("a", &[0, u64::MAX]).is_none());
+        assert!(missing("a", &[0, u64::MAX], None).is_none());
+        let text = missing("a", &[0, 1], Some(4)).unwrap().message();
+        assert!(text.ends_with("of the shards 0 to 3 of a these are missing: 2, 3"), "{text}");
+        assert!(missing("a", &[1, 2], Some(2)).is_none() && missing("a", &[0, 1], Some(2)).is_none());
     }
 }

@@ -145,7 +145,8 @@ impl TableView {
     /// The flagged rows for an export.
     fn flagged(&self) -> Option<(String, Data)> {
         let flags = &self.gallery.state.flags;
-        let rows = self.base.rows().number();
+        // Rows that are not known yet may be there all the same.
+        let rows = self.base.rows().exact().unwrap_or(u64::MAX);
         let chosen = ChosenRows::new(self.base.clone(), flags.iter().copied().filter(|row| *row < rows));
         let count = gander::bytes::display::plural(chosen.rows().number(), "record");
         Some((format!("the flagged records: {count}"), Data::Table(Arc::new(chosen))))

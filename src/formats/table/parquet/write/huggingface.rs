@@ -18,7 +18,7 @@ use crate::data::node::Value;
 use crate::data::scan::scan;
 use crate::engines::samples::columns::is_file;
 use crate::engines::samples::roles::unquoted;
-use crate::engines::samples::{LABEL, Leaf, Roles, extension, shards};
+use crate::engines::samples::{FILES, LABEL, Leaf, Roles, extension, shards};
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray, StructArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef};
@@ -37,7 +37,7 @@ const LOOKED: u64 = 16;
 /// The writer.
 pub const WRITER: Writer = Writer {
     metadata: Metadata::Texts,
-    options: &[COMPRESSION, LEVEL, ROW_GROUP, DICTIONARY, LABEL, shards::SHARDS, shards::ROWS],
+    options: &[COMPRESSION, LEVEL, ROW_GROUP, DICTIONARY, LABEL, shards::SHARDS, shards::ROWS, FILES],
     write: WriteTo::Either { is_folder: shards::is_asked, file: write, folder: write_shards },
     ..Writer::new(&[Kind::Table], losses, write)
 };

@@ -1,0 +1,138 @@
+//! A table with the files that its texts name.
+
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::bytes::task::Task;
+use crate::data::cell;
+use crate::data::content::table::batch;
+use crate::data::content::{Layout, Rows, Table, TableFacts};
+use crate::data::media::Place;
+use arrow::array::{Array, ArrayRef, BinaryBuilder, RecordBatch, StringBuilder, StructArray};
+use arrow::buffer::NullBuffer;
+use arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Rows that are read at once: each may hold a file.
+const STEP: u64 = 64;
+
+/// A table in which columns of paths hold the files themselves: structs of `bytes` and `path`, as the library `datasets`
+/// keeps pictures and sounds (<https://huggingface.co/docs/datasets/about_dataset_features>).
+pub struct EmbeddedFiles {
+    table: Arc<dyn Table>,
+    columns: Vec<usize>,
+    place: Place,
+    schema: SchemaRef,
+}
+
+impl EmbeddedFiles {
+    /// The columns `columns` of a table hold paths of files at `place`.
+    pub fn new(table: Arc<dyn Table>, columns: Vec<usize>, place: Place) -> Self {
+        let field = |(n, field): (usize, &Arc<Field>)| match columns.contains(&n) {
+            true => Arc::new(Field::new(field.name(), DataType::Struct(file_fields()), true)),
+            false => field.clone(),
+        };
+        let old = table.schema();
+        let fields: Fields = old.fields().iter().enumerate().map(field).collect();
+        let schema = Arc::new(Schema::new_with_metadata(fields, old.metadata().clone()));
+        EmbeddedFiles { table, columns, place, schema }
+    }
+
+    /// Paths with the bytes of their files.
+    fn files(&self, task: &Task, paths: &dyn Array) -> Result<ArrayRef> {
+        let (mut bytes, mut names) = (BinaryBuilder::new(), StringBuilder::new());
+        let mut there = Vec::with_capacity(paths.len());
+        let mut total = 0_u64;
+        for row in 0..paths.len() {
+            task.check()?;
+            let path = cell::shown(paths, row).filter(|_| paths.is_valid(row));
+            there.push(path.is_some());
+            let Some(path) = path else {
+                bytes.append_null();
+                names.append_null();
+                continue;
+            };
+            let missing = || Error::io(format!("{path:?} is not there, or not in the folder of its table"));
+            let file = self.place.open(task, &path)?.ok_or_else(missing)?;
+            let len = file.len(task)?;
+            total = total.saturating_add(len);
+            limits::check(total, i32::MAX as u64, "the files of a few rows")?;
+            bytes.append_value(file.read(task, 0..len)?);
+            names.append_value(path);
+        }
+        let columns: Vec<ArrayRef> = vec![Arc::new(bytes.finish()), Arc::new(names.finish())];
+        Ok(Arc::new(StructArray::try_new(file_fields(), columns, Some(NullBuffer::from(there)))?))
+    }
+}
+
+/// The fields of a file in a cell.
+fn file_fields() -> Fields {
+    Fields::from(vec![Field::new("bytes", DataType::Binary, true), Field::new("path", DataType::Utf8, true)])
+}
+
+impl Table for EmbeddedFiles {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn rows(&self) -> Rows {
+        self.table.rows()
+    }
+
+    fn read(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
+        let read = self.table.read(task, rows, columns)?;
+        let cells = columns.iter().zip(read.columns());
+        let cells = cells.map(|(column, array)| match self.columns.contains(column) {
+            true => self.files(task, array.as_ref()),
+            false => Ok(array.clone()),
+        });
+        let cells = cells.collect::<Result<Vec<_>>>()?;
+        batch(&self.schema, columns, cells, read.num_rows())
+    }
+
+    fn count(&self, task: &Task) -> Result<u64> {
+        self.table.count(task)
+    }
+
+    fn scan_step(&self, at: u64) -> u64 {
+        self.table.scan_step(at).min(STEP)
+    }
+
+    fn facts(&self) -> TableFacts {
+        self.table.facts()
+    }
+
+    fn layout(&self) -> Layout {
+        self.table.layout()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bytes::source::Source;
+    use crate::data::content::table::MemoryTable;
+    use arrow::array::{AsArray, StringArray};
+
+    #[test]
+    fn paths_become_files_and_a_missing_one_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("a")).unwrap();
+        std::fs::write(folder.path().join("a/1.bin"), b"one").unwrap();
+        let table = |paths: Vec<Option<&str>>| -> Arc<dyn Table> {
+            let cells: ArrayRef = Arc::new(StringArray::from(paths));
+            Arc::new(MemoryTable::new(RecordBatch::try_from_iter([("path", cells)]).unwrap()))
+        };
+        let task = Task::new();
+        let place = Place::of(&Source::open(&task, folder.path()).unwrap(), "");
+        let files = EmbeddedFiles::new(table(vec![Some("a/1.bin"), None]), vec![0], place.clone());
+        let read = files.read(&task, 0..2, &[0]).unwrap();
+        let cells = read.column(0).as_struct();
+        assert_eq!(cells.column(0).as_binary::<i32>().value(0), b"one");
+        assert_eq!(cells.column(1).as_string::<i32>().value(0), "a/1.bin");
+        assert!(cells.is_null(1));
+        let missing = EmbeddedFiles::new(table(vec![Some("a/2.bin")]), vec![0], place);
+        let error = missing.read(&task, 0..1, &[0]).unwrap_err();
+        assert!(error.message().contains("\"a/2.bin\" is not there"), "{}", error.message());
+    }
+}
