@@ -7,6 +7,7 @@
 //! | [`annotations`](mod@annotations) | pictures with boxes, masks and key points on them; the pictures of a folder |
 //! | [`examples`](mod@examples) | TensorFlow's examples: features of records as typed columns |
 //! | [`ggml`](mod@ggml) | types, tensors and vocabularies of GGUF and what was before it |
+//! | [`msgpack`](mod@msgpack) | MessagePack: tokens, values as text, objects as columns, cells as values |
 //! | [`pickle`](mod@pickle) | Python pickles: what is in them and what they would run, without Python |
 //! | [`pictures`](mod@pictures) | pictures of one size with their labels, as a table |
 //! | [`protobuf`](mod@protobuf) | Protocol Buffers' wire format: fields with their places, unknown messages too |
@@ -35,6 +36,7 @@ pub mod json;
 pub mod keys;
 pub mod matlab;
 pub mod modules;
+pub mod msgpack;
 pub mod multifile;
 pub mod numpy;
 pub mod pickle;

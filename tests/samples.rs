@@ -10,7 +10,6 @@ use gander::data::content::Content;
 use gander::data::content::table::{MemoryTable, Table};
 use gander::data::format::Options;
 use gander::data::media::{self, MediaKind, Payload, Place, features};
-use gander::engines::samples;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -231,15 +230,12 @@ proptest! {
         let out = folder.path().join("a.beton");
         written(&item(&all, seed), "ffcv", &[("page_size", "2097152")], &out).unwrap();
         let back = opened(&out);
-        let json = |text: Option<String>| serde_json::from_str::<serde_json::Value>(&text.unwrap()).unwrap();
-        let keys: Vec<Option<String>> =
-            texts(&back, "key").into_iter().map(|key| json(key).as_str().map(str::to_owned)).collect();
-        let rows = ordered(&all, &keys);
+        let rows = ordered(&all, &texts(&back, "key"));
         prop_assert_eq!(integers(&back, "label"), rows.iter().map(|row| row.label).collect::<Vec<_>>());
         let captions = texts(&back, "caption");
         for (n, row) in rows.iter().enumerate() {
             prop_assert_eq!(bytes_of(back.column_by_name("image").unwrap().as_ref(), n), Some(row.payload.clone()));
-            prop_assert_eq!(json(captions[n].clone()).as_str().map(str::to_owned), row.caption.clone());
+            prop_assert_eq!(captions[n].clone(), row.caption.clone());
         }
     }
 
@@ -376,13 +372,13 @@ fn pictures_keep_keys_classes_and_splits() {
         let out = folder.path().join(name);
         written(&item, id, &[], &out).unwrap();
         let back = opened(&out);
-        let unquoted = |name: &str| {
-            let all = texts(&back, name).into_iter().map(|text| text.unwrap().trim_matches('"').to_owned());
+        let all = |name: &str| {
+            let all = texts(&back, name).into_iter().map(Option::unwrap);
             all.collect::<Vec<_>>().join(" ")
         };
-        assert_eq!(unquoted("label/text"), "cat dog goose cat dog goose", "{id}");
-        assert_eq!(unquoted("split"), "train train train train test test", "{id}");
-        assert_eq!(unquoted("key"), "p0 p1 p2 p3 p4 p5", "{id}");
+        assert_eq!(all("label/text"), "cat dog goose cat dog goose", "{id}");
+        assert_eq!(all("split"), "train train train train test test", "{id}");
+        assert_eq!(all("key"), "p0 p1 p2 p3 p4 p5", "{id}");
         let images = back.column_by_name("image").unwrap();
         assert!((0..6).all(|n| bytes_of(images.as_ref(), n).unwrap() == payload(n)), "{id}");
     }
@@ -493,7 +489,7 @@ fn pictures_in(path: &Path) -> BTreeMap<Vec<u8>, Option<String>> {
             }
             _ => panic!("{}: row {row} is no picture", path.display()),
         };
-    let class = |row: usize| label.text(batch.column(1).as_ref(), row).map(samples::roles::unquoted);
+    let class = |row: usize| label.text(batch.column(1).as_ref(), row);
     (0..batch.num_rows()).map(|row| (picture(row), class(row))).collect()
 }
 
@@ -515,9 +511,16 @@ fn files_that_a_table_names_are_put_in() {
     assert_eq!(pictures_in(&manifest), expected);
     let task = Task::new();
     let out = |id: &str| folder.path().join(format!("out.{}", Target::by_id(id).unwrap().extensions[0]));
-    let ids = ["webdataset", "tfrecord", "ffcv", "parquet-hf", "image-folder"];
-    for source in [fixture, &manifest, &out("webdataset"), &out("tfrecord"), &out("parquet-hf")]
-    {
+    let ids = ["webdataset", "tfrecord", "ffcv", "parquet-hf", "lmdb", "image-folder"];
+    for source in [
+        fixture,
+        &manifest,
+        &out("webdataset"),
+        &out("tfrecord"),
+        &out("parquet-hf"),
+        &out("lmdb"),
+        &out("ffcv"),
+    ] {
         for id in ids {
             let document = gander::open(&task, source, &Options::default()).unwrap();
             let items = convert::gather(&task, &document.source, &document.root, "").unwrap();
@@ -540,4 +543,66 @@ fn files_that_a_table_names_are_put_in() {
     let error = written(&items[0], "tfrecord", &[], &gone).unwrap_err().to_string();
     assert!(error.contains("duck/1.png") && error.contains("not there"), "{error}");
     assert!(!gone.exists());
+}
+
+/// The classes of a folder are counted in their order where a container has numbers only.
+#[test]
+fn classes_become_numbers_where_labels_are_numbers() {
+    let folder = tempfile::tempdir().unwrap();
+    let fixture = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/image_folder/classes"));
+    let task = Task::new();
+    let document = gander::open(&task, fixture, &Options::default()).unwrap();
+    let items = convert::gather(&task, &document.source, &document.root, "").unwrap();
+    let records = folder.path().join("a.rec");
+    written(&items[0], "recordio", &[], &records).unwrap();
+    let names = ["duck", "goose"];
+    let expected: Vec<f64> = texts(&opened(fixture), "label")
+        .iter()
+        .map(|label| names.iter().position(|name| label.as_deref() == Some(*name)).unwrap() as f64)
+        .collect();
+    let labels = |path: &Path| -> Vec<f64> {
+        let batch = opened(path);
+        let numbers =
+            arrow::compute::cast(batch.column_by_name("label").unwrap(), &DataType::Float64).unwrap();
+        numbers.as_primitive::<arrow::datatypes::Float64Type>().values().to_vec()
+    };
+    assert_eq!(labels(&records), expected);
+    let store = folder.path().join("a.lmdb");
+    written(&items[0], "lmdb", &[("entries", "datum")], &store).unwrap();
+    // In the order of keys, which is another one.
+    assert_eq!(labels(&store).iter().sum::<f64>(), expected.iter().sum::<f64>());
+}
+
+/// Bytes within lists and structs are written whole, however they are written.
+#[test]
+fn nested_bytes_are_not_cut() {
+    let folder = tempfile::tempdir().unwrap();
+    let long: Vec<u8> = (0..200).collect();
+    let mut lists = arrow::array::ListBuilder::new(arrow::array::BinaryBuilder::new());
+    lists.values().append_value(&long);
+    lists.append(true);
+    let lists: ArrayRef = Arc::new(lists.finish());
+    let inner = Arc::new(Field::new("bytes", DataType::Binary, true));
+    let cells: ArrayRef = Arc::new(BinaryArray::from(vec![&long[..]]));
+    let of: ArrayRef = Arc::new(arrow::array::StructArray::from(vec![(inner, cells)]));
+    let offsets = arrow::buffer::OffsetBuffer::from_lengths([1]);
+    let item = Arc::new(Field::new("item", of.data_type().clone(), true));
+    let structs: ArrayRef = Arc::new(ListArray::new(item, offsets, of, None));
+    let image: ArrayRef = Arc::new(BinaryArray::from(vec![&b"\xf5\x00picture"[..]]));
+    let batch =
+        RecordBatch::try_from_iter([("image", image), ("lists", lists), ("structs", structs)]).unwrap();
+    let digits: String = long.iter().map(|byte| format!("{byte:02x}")).collect();
+    let contains = |bytes: &[u8]| {
+        let part = |part: &[u8]| bytes.windows(part.len()).any(|window| window == part);
+        part(&long) || part(digits.as_bytes())
+    };
+    for id in ["tfrecord", "webdataset", "lmdb", "msgpack", "ffcv", "image-folder", "jsonl", "csv", "json"] {
+        for column in ["lists", "structs"] {
+            let of = batch.project(&[0, batch.schema().index_of(column).unwrap()]).unwrap();
+            let out = folder.path().join(format!("{id}.{column}"));
+            written(&of_batch(of), id, &[], &out).unwrap_or_else(|e| panic!("{column} as {id}: {e}"));
+            let file = if out.is_dir() { out.join("metadata.csv") } else { out };
+            assert!(contains(&std::fs::read(file).unwrap()), "{column} as {id}");
+        }
+    }
 }

@@ -456,6 +456,12 @@ fn labels<'a>(
         if !is_text && !kind.is_integer() && *kind != DataType::Boolean {
             continue;
         }
+        if let Some(names) = features::classes_of(field) {
+            // Texts stand for themselves.
+            let names = if is_text { Arc::default() } else { names };
+            found.push((1, LabelColumn { column, names }));
+            continue;
+        }
         let parts = parts(field.name());
         let Some(last) = parts.last() else { continue };
         let place = WORDS.iter().position(|word| word == last);

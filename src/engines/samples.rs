@@ -8,7 +8,6 @@ pub mod classes;
 pub mod coded;
 pub mod columns;
 pub mod folder;
-pub mod msgpack;
 mod numbered;
 pub mod roles;
 pub mod shards;

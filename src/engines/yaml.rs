@@ -16,7 +16,7 @@ use crate::bytes::limits;
 use crate::bytes::task::Task;
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The longest text that is taken as a whole, in bytes.
 pub const LONGEST: u64 = 64 << 20;
@@ -175,7 +175,7 @@ impl Yaml {
     fn gather(&self, place: Place, found: &mut Vec<(String, Place)>, left: &mut usize) -> Option<()> {
         *left = left.checked_sub(1)?;
         let Value::Mapping(pairs) = &self.item(place)?.value else { return None };
-        let mut merged = Vec::new();
+        let (mut merged, mut known) = (Vec::new(), HashSet::new());
         for (key, value) in pairs {
             let is_merge = matches!(self.item(*key).map(|key| &key.value), Some(Value::Scalar(name, true)) if name == "<<");
             match is_merge {
@@ -191,9 +191,12 @@ impl Yaml {
             for other in all {
                 let mut more = Vec::new();
                 self.gather(other, &mut more, left);
+                if known.is_empty() {
+                    known.extend(found.iter().map(|(name, _)| name.clone()));
+                }
                 // What the mapping itself says goes before.
-                let is_new = |name: &String| !found.iter().any(|(known, _)| known == name);
-                more.retain(|(name, _)| is_new(name));
+                more.retain(|(name, _)| !known.contains(name));
+                known.extend(more.iter().map(|(name, _)| name.clone()));
                 found.append(&mut more);
             }
         }

@@ -12,9 +12,13 @@ use arrow::buffer::NullBuffer;
 use arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef};
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Rows that are read at once: each may hold a file.
+/// Rows that are read at once: each may hold a file. As long as their sizes are not known, few.
 const STEP: u64 = 64;
+const FIRST: u64 = 8;
+/// Bytes of files that are read at once, about.
+const AT_ONCE: u64 = 64 << 20;
 
 /// A table in which columns of paths hold the files themselves: structs of `bytes` and `path`, as the library `datasets`
 /// keeps pictures and sounds (<https://huggingface.co/docs/datasets/about_dataset_features>).
@@ -23,6 +27,8 @@ pub struct EmbeddedFiles {
     columns: Vec<usize>,
     place: Place,
     schema: SchemaRef,
+    /// The bytes of a row's files, on average, in the rows where that was most; 0 where none was read.
+    average: AtomicU64,
 }
 
 impl EmbeddedFiles {
@@ -35,7 +41,7 @@ impl EmbeddedFiles {
         let old = table.schema();
         let fields: Fields = old.fields().iter().enumerate().map(field).collect();
         let schema = Arc::new(Schema::new_with_metadata(fields, old.metadata().clone()));
-        EmbeddedFiles { table, columns, place, schema }
+        EmbeddedFiles { table, columns, place, schema, average: AtomicU64::new(0) }
     }
 
     /// Paths with the bytes of their files.
@@ -60,6 +66,7 @@ impl EmbeddedFiles {
             bytes.append_value(file.read(task, 0..len)?);
             names.append_value(path);
         }
+        self.average.fetch_max((total / paths.len().max(1) as u64).max(1), Ordering::Relaxed);
         let columns: Vec<ArrayRef> = vec![Arc::new(bytes.finish()), Arc::new(names.finish())];
         Ok(Arc::new(StructArray::try_new(file_fields(), columns, Some(NullBuffer::from(there)))?))
     }
@@ -95,7 +102,11 @@ impl Table for EmbeddedFiles {
     }
 
     fn scan_step(&self, at: u64) -> u64 {
-        self.table.scan_step(at).min(STEP)
+        let step = match self.average.load(Ordering::Relaxed) {
+            0 => FIRST,
+            average => (AT_ONCE / average).clamp(1, STEP),
+        };
+        self.table.scan_step(at).min(step)
     }
 
     fn facts(&self) -> TableFacts {

@@ -4,7 +4,7 @@
 
 use crate::bytes::limits;
 use crate::data::node::Value;
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{Field, SchemaRef};
 use serde_json::Value as Json;
 use std::sync::Arc;
 
@@ -29,6 +29,22 @@ pub enum Feature {
 
 /// The key in the metadata.
 const KEY: &str = "huggingface";
+
+/// Metadata of a field whose values are texts or numbers of classes: the names of all classes, in the order of their
+/// numbers, as a list of JSON.
+const CLASSES: &str = "classes";
+
+/// The field with the names of all classes.
+pub fn with_classes(field: Field, names: &[String]) -> Field {
+    let mut metadata = field.metadata().clone();
+    metadata.insert(CLASSES.to_owned(), Json::from(names).to_string());
+    field.with_metadata(metadata)
+}
+
+/// The names of all classes, where the field says them.
+pub fn classes_of(field: &Field) -> Option<Arc<[String]>> {
+    serde_json::from_str::<Vec<String>>(field.metadata().get(CLASSES)?).ok().map(Arc::from)
+}
 
 /// What is said of the columns, in the metadata of the schema or among the attributes of the table's node.
 pub fn of(schema: &SchemaRef, attributes: &[(String, Value)]) -> Vec<(String, Feature)> {

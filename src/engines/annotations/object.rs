@@ -45,6 +45,15 @@ pub struct Object {
     pub occluded: Option<bool>,
 }
 
+impl Object {
+    /// About how many bytes it takes.
+    pub fn bytes(&self) -> u64 {
+        let points = self.segmentation.iter().map(Vec::len).sum::<usize>() + self.key_points.len();
+        let runs = self.mask.as_ref().map_or(0, |mask| mask.lengths().count());
+        (size_of::<Object>() + 8 * (points + runs)) as u64
+    }
+}
+
 /// The fields that objects of a format have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]

@@ -6,6 +6,7 @@ use crate::bytes::limits;
 use crate::bytes::task::Task;
 use crate::data::content::table::{MemoryTable, batch, project};
 use crate::data::content::{Content, Rows, Table};
+use crate::data::media::features::with_classes;
 use crate::data::node::Node;
 use arrow::array::{ArrayRef, BinaryBuilder, Int64Builder, ListBuilder, RecordBatch, StringBuilder};
 use arrow::datatypes::{DataType, Field as ArrowField, Schema, SchemaRef};
@@ -182,6 +183,16 @@ impl<A: Annotated> ImageTable<A> {
         let arrow: Vec<ArrowField> = columns.iter().map(|column| column.arrow(&fields, boxes)).collect();
         ImageTable { images, columns, fields, schema: Arc::new(Schema::new(arrow)) }
     }
+
+    /// With the names that labels have, in the order in which classes are counted.
+    pub fn classes(self, names: &[String]) -> Self {
+        let field = |(field, column): (&Arc<ArrowField>, &Column)| match column {
+            Column::Label => Arc::new(with_classes(field.as_ref().clone(), names)),
+            _ => field.clone(),
+        };
+        let arrow: Vec<_> = self.schema.fields().iter().zip(&self.columns).map(field).collect();
+        ImageTable { schema: Arc::new(Schema::new(arrow)), ..self }
+    }
 }
 
 impl<A: Annotated> Table for ImageTable<A> {
@@ -249,6 +260,7 @@ pub fn objects_node<A: Annotated>(images: &Arc<A>, fields: &[Field], boxes: &'st
     let (images, fields) = (images.clone(), fields.to_vec());
     Node::deferred("annotations", "table", move |task| {
         let (mut rows, mut names, mut all) = (Int64Builder::new(), StringBuilder::new(), Vec::new());
+        let mut bytes = 0_u64;
         each_image(task, images.as_ref(), |number, row| {
             if all.len() + row.objects.len() > OBJECTS {
                 return Err(Error::limit(format!(
@@ -256,6 +268,8 @@ pub fn objects_node<A: Annotated>(images: &Arc<A>, fields: &[Field], boxes: &'st
                 )));
             }
             for object in row.objects {
+                bytes = bytes.saturating_add(object.bytes());
+                limits::check(bytes, limits::READ, "the table of all objects")?;
                 rows.append_value(number.cast_signed());
                 names.append_option(row.image.as_deref());
                 all.push(object);

@@ -59,7 +59,9 @@ fn child(task: &Task, formats: Formats, name: &str, source: &Source, named: &Nam
         task.check()?;
         steps.push(feature(formats, &n.to_string(), "feature", source, &Feature::parse(part?)?)?);
     }
-    Ok(Node::new(name, "feature list").listed(steps))
+    let node = Node::new(name, "feature list").listed(steps);
+    let more = wire::listed(named.part).nth(NODES).is_some();
+    Ok(if more { node.remark(format!("only the first {NODES} steps are shown")) } else { node })
 }
 
 /// A feature as a node.
@@ -103,7 +105,9 @@ fn feature(
                 return Ok(payload(formats, name, label, source, *only));
             }
             let each = |(n, part): (usize, &Part)| payload(formats, &n.to_string(), "value", source, *part);
-            Ok(Node::new(name, label).listed(values.iter().enumerate().map(each).collect()))
+            let node = Node::new(name, label).listed(values.iter().enumerate().map(each).collect());
+            let more = count > NODES as u64;
+            Ok(if more { node.remark(format!("only the first {NODES} values are shown")) } else { node })
         }
     }
 }

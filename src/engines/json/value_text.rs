@@ -173,6 +173,31 @@ pub(crate) fn value(array: &dyn Array, row: usize, special: NotFinite, out: &mut
     }
 }
 
+/// A cell as text, nothing of it cut: texts as they are, bytes as `0x` and all of their digits, what is nested as JSON.
+/// `None` for null.
+pub(crate) fn whole(array: &dyn Array, row: usize) -> Option<String> {
+    if array.is_null(row) || matches!(array.data_type(), DataType::Null) {
+        return None;
+    }
+    if matches!(array.data_type(), DataType::Dictionary(_, _) | DataType::RunEndEncoded(_, _)) {
+        return whole(plain(&array.slice(row, 1)).as_ref(), 0);
+    }
+    let mut out = Vec::new();
+    value(array, row, NotFinite::Text, &mut out);
+    let is_nested = matches!(out.first(), Some(b'[' | b'{'));
+    match is_nested {
+        true => String::from_utf8(out).ok(),
+        false => match cell::binary(array, row) {
+            Some(bytes) => {
+                out.clear();
+                hex(bytes, &mut out);
+                String::from_utf8(out).ok()
+            }
+            None => cell::text(array, row),
+        },
+    }
+}
+
 /// Replaces a word that is no JSON number, written from `start` on.
 fn finite(start: usize, special: NotFinite, out: &mut Vec<u8>) {
     let (quoted, python): (&[u8], &[u8]) = match out.get(start..).unwrap_or_default() {

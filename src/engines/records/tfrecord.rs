@@ -18,6 +18,8 @@ use std::ops::Range;
 pub const HEAD: usize = 12;
 /// Bytes behind a record: its checksum.
 pub const TAIL: usize = 4;
+/// Bytes of records that are looked at to find where records go on.
+const LOOKED_AT: u64 = 256 << 20;
 
 /// TFRecord's framing. Finding frames checks lengths; [`record`] checks the records.
 pub struct TfRecords;
@@ -103,13 +105,20 @@ impl Framing for TfRecords {
     /// The next place where both checksums are right: 64 bits, which do not happen to be.
     fn resume(&self, window: &mut Window, at: u64) -> Result<Option<u64>> {
         let (task, source) = (window.task, window.source);
-        let whole = |at: u64, len: u64| {
+        let (mut looked_at, known) = (0_u64, window.known_len());
+        let mut whole = |at: u64, len: u64| {
+            // Lengths with right checksums that stand close together would have the same bytes read again and again.
             let start = at.checked_add(HEAD as u64);
             let frame = start.and_then(|start| {
                 let end = start.checked_add(len)?;
                 Some(Frame { span: start..end, records: 1, end: end.checked_add(TAIL as u64)? })
             });
-            let Some(frame) = frame else { return Ok(false) };
+            let is_there = |frame: &Frame| known.is_none_or(|known| frame.end <= known);
+            let Some(frame) = frame.filter(is_there) else { return Ok(false) };
+            looked_at = looked_at.saturating_add(len);
+            if looked_at > LOOKED_AT.max(len) {
+                return Ok(false);
+            }
             record(task, source, &frame).unless_cancelled().map(|read| read.is_ok())
         };
         window.search(at.saturating_add(1), HEAD - 1, |bytes, from| {

@@ -3,14 +3,16 @@
 //! <https://github.com/tensorflow/models/blob/master/research/slim/datasets/dataset_utils.py>
 
 use super::roles::{LABEL, Roles};
-use crate::bytes::error::Result;
+use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
+use crate::data::adapt::{ColumnMap, MappedTable};
 use crate::data::content::table::batch;
 use crate::data::content::{Rows, Table};
 use crate::data::format::{Data, OptionSpec, Options, Payload};
-use crate::data::media::LabelColumn;
-use arrow::array::{ArrayRef, RecordBatch, StringArray};
+use crate::data::media::{LabelColumn, features};
+use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch, StringArray};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -49,6 +51,55 @@ pub fn named(payload: &Payload, options: &Options) -> Result<Payload> {
     let label = LabelColumn { column, names: roles.names.clone() };
     let table = Named { table: table.clone(), label, schema: Arc::new(schema) };
     Ok(Payload { data: Data::Table(Arc::new(table)), ..payload.clone() })
+}
+
+/// The payload with the numbers of classes in the place of their names, for containers whose labels are numbers; as it is
+/// where labels are no texts or not all names are known.
+///
+/// # Errors
+/// Those of [`Roles::find`].
+pub fn numbered(payload: &Payload, options: &Options) -> Result<Payload> {
+    let mut known = Options::default();
+    if let Some(label) = options.get(LABEL.name) {
+        known.set(LABEL.name, label);
+    }
+    let roles = Roles::find(payload, &known, '.')?;
+    let Some(flat) = roles.column(roles.label) else { return Ok(payload.clone()) };
+    let table = payload.table()?;
+    let fields = table.schema().fields();
+    let field = fields.get(flat.column).filter(|field| *field.data_type() == DataType::Utf8);
+    let Some((field, names)) = field.and_then(|field| Some((field, features::classes_of(field)?))) else {
+        return Ok(payload.clone());
+    };
+    let number = Field::clone(field).with_data_type(DataType::Int64);
+    let change = |(n, field): (usize, &Arc<Field>)| match n == flat.column {
+        true => Arc::new(number.clone()),
+        false => field.clone(),
+    };
+    let all: Vec<Arc<Field>> = fields.iter().enumerate().map(change).collect();
+    let schema = Arc::new(Schema::new_with_metadata(all, table.schema().metadata().clone()));
+    let of = names.iter().enumerate().map(|(n, name)| (name.clone(), n as i64)).collect();
+    let numbers = ClassNumbers { column: flat.column, of };
+    let table = MappedTable::new(table.clone(), schema, numbers);
+    Ok(Payload { data: Data::Table(Arc::new(table)), ..payload.clone() })
+}
+
+/// The numbers of classes for their names.
+struct ClassNumbers {
+    column: usize,
+    of: HashMap<String, i64>,
+}
+
+impl ColumnMap for ClassNumbers {
+    fn changes(&self, column: usize) -> bool {
+        column == self.column
+    }
+
+    fn map(&self, cells: &ArrayRef, _column: usize, _field: &Field) -> Result<ArrayRef> {
+        let number = |name: Option<&str>| name.and_then(|name| self.of.get(name)).copied();
+        let names = cells.as_string_opt::<i32>().ok_or_else(|| Error::bug("classes that are no texts"))?;
+        Ok(Arc::new(names.iter().map(number).collect::<Int64Array>()))
+    }
 }
 
 /// A table with the names of its classes as its last column.

@@ -1,7 +1,7 @@
 //! Columns without structs at their tops, and in few types: single values, lists of them, arrays of one shape.
 
 use crate::bytes::error::{Error, Result};
-use crate::data::cell;
+use crate::engines::json::value_text;
 use arrow::array::{Array, ArrayRef, AsArray, LargeStringArray, RecordBatch, StructArray, make_array};
 use arrow::buffer::NullBuffer;
 use arrow::compute::{CastOptions, cast_with_options};
@@ -272,7 +272,7 @@ impl Column {
 
     /// Cells of any type as texts: what is nested as JSON.
     pub fn texts(array: &ArrayRef) -> Column {
-        let texts = (0..array.len()).map(|row| cell::shown(array.as_ref(), row));
+        let texts = (0..array.len()).map(|row| value_text::whole(array.as_ref(), row));
         let values = Arc::new(texts.collect::<LargeStringArray>());
         Column { form: Form::Single(Leaf::Other), values, nulls: None, offsets: None, each: 1 }
     }
@@ -345,7 +345,7 @@ fn whole(name: &str, lists: &ArrayRef, nulls: Option<&NullBuffer>, above: &[usiz
 /// Values as those of a leaf.
 fn leaf(leaf: Leaf, values: &ArrayRef) -> Result<ArrayRef> {
     if leaf == Leaf::Other {
-        let texts = (0..values.len()).map(|row| cell::shown(values.as_ref(), row));
+        let texts = (0..values.len()).map(|row| value_text::whole(values.as_ref(), row));
         return Ok(Arc::new(texts.collect::<LargeStringArray>()));
     }
     let to = leaf.data_type();

@@ -5,7 +5,7 @@
 
 use super::Numbered;
 use super::columns::{Column, Flat, Leaf};
-use super::roles::{FILES, KEY, LABEL, PAYLOAD, Roles, extension, unquoted};
+use super::roles::{FILES, KEY, LABEL, PAYLOAD, Roles, extension};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::cell;
@@ -13,6 +13,7 @@ use crate::data::content::Kind;
 use crate::data::format::{Files, Loss, LossKind, Options, Payload, Sink, WriteTo, Writer, loss, note};
 use crate::data::media::LabelColumn;
 use crate::data::scan::{put, scan};
+use crate::engines::json::value_text;
 use arrow::array::{ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::UInt64Type;
 use std::collections::BTreeMap;
@@ -158,7 +159,7 @@ fn rows(plan: &Plan, batch: &RecordBatch) -> Result<Vec<Row>> {
     let names = LabelColumn { column: 0, names: plan.roles.names.clone() };
     let classes = cells(plan.roles.class)?;
     let text = |cells: &Option<ArrayRef>, row: usize| {
-        cells.as_ref().and_then(|cells| cell::shown(cells.as_ref(), row)).map(unquoted)
+        cells.as_ref().and_then(|cells| cell::shown(cells.as_ref(), row))
     };
     let mut all = Vec::new();
     for row in 0..batch.num_rows() {
@@ -166,12 +167,12 @@ fn rows(plan: &Plan, batch: &RecordBatch) -> Result<Vec<Row>> {
         let bytes =
             payload.bytes(row).ok_or_else(|| Error::unsupported(format!("row {number} has no payload")))?;
         let split = text(&splits, row).map_or(Ok(String::new()), |split| folder(&split, "split"))?;
-        let name = |labels: &ArrayRef| names.text(labels.as_ref(), row).map(unquoted);
+        let name = |labels: &ArrayRef| names.text(labels.as_ref(), row);
         let class = text(&classes, row).or_else(|| labels.as_ref().and_then(name));
         let mut line = String::new();
         for cells in &told {
             line.push(',');
-            field(&cell::shown(cells.as_ref(), row).unwrap_or_default(), &mut line);
+            field(&value_text::whole(cells.as_ref(), row).unwrap_or_default(), &mut line);
         }
         if labels.is_some() {
             line.push(',');

@@ -69,14 +69,6 @@ fn is_class_text(name: &str) -> bool {
     }
 }
 
-/// A text of a cell as the name of something: a JSON string, as which betons keep texts, without its quotes.
-pub fn unquoted(text: String) -> String {
-    match text.starts_with('"') && text.ends_with('"') && text.len() > 1 {
-        true => serde_json::from_str(&text).unwrap_or(text),
-        false => text,
-    }
-}
-
 impl Roles {
     /// Finds them in a table, as its schema and the options tell.
     ///

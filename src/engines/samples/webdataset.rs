@@ -5,7 +5,7 @@
 
 use super::classes::{self, CLASSES};
 use super::columns::{Column, Flat, Form, Leaf};
-use super::roles::{FILES, KEY, LABEL, PAYLOAD, Roles, extension, unquoted};
+use super::roles::{FILES, KEY, LABEL, PAYLOAD, Roles, extension};
 use super::{Coded, Coding, Numbered, shards, tar};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
@@ -14,6 +14,7 @@ use crate::data::content::Kind;
 use crate::data::dtype::DType;
 use crate::data::format::{Files, Loss, LossKind, OptionSpec, Options, Payload, Sink, WriteTo, Writer, note};
 use crate::data::scan::scan;
+use crate::engines::json::value_text::{self, NotFinite};
 use crate::engines::numpy;
 use arrow::array::{ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::UInt64Type;
@@ -84,11 +85,15 @@ impl Plan {
         let roles = Roles::find(payload, options, '.')?;
         let key = roles.key.or(roles.path);
         let mut members = Vec::new();
-        let mut fields = HashSet::new();
+        let (mut fields, mut files) = (HashSet::new(), HashSet::new());
         for (at, flat) in roles.others(&[key]) {
             let member = member(flat, Some(at) == roles.label, Some(at) == roles.payload);
             if !matches!(member, Member::File(_)) && !fields.insert(member.field().to_owned()) {
                 let what = format!("two columns would become members with the extension .{}", member.field());
+                return Err(Error::unsupported(what));
+            }
+            if matches!(member, Member::File(_)) && !files.insert(member.field().to_owned()) {
+                let what = format!("two columns would become files called {:?}", member.field());
                 return Err(Error::unsupported(what));
             }
             members.push((at, member));
@@ -245,7 +250,7 @@ fn samples(plan: &Plan, batch: &RecordBatch) -> Result<Samples> {
         let key = match &keys {
             None => format!("{number:09}"),
             Some(keys) => match cell::text(keys.as_ref(), row) {
-                Some(text) => key_of(&unquoted(text), is_path)?,
+                Some(text) => key_of(&text, is_path)?,
                 None => return Err(Error::unsupported(format!("row {number} has no key"))),
             },
         };
@@ -312,6 +317,9 @@ impl<'a> Cells<'a> {
                 let field = match name.as_str() {
                     "" if plan.fields.contains(extension) => format!("payload.{extension}"),
                     "" => extension.to_owned(),
+                    name if plan.fields.contains(&format!("{name}.{extension}")) => {
+                        format!("{name}.payload.{extension}")
+                    }
                     name => format!("{name}.{extension}"),
                 };
                 tar::append(&format!("{key}.{field}"), bytes, out);
@@ -322,8 +330,9 @@ impl<'a> Cells<'a> {
             }
             Member::Integer(field) => tar::append(&format!("{key}.{field}"), digits().as_bytes(), out),
             Member::Json(field) => {
-                let json = cell::shown_json(self.raw.as_ref(), row).to_string();
-                tar::append(&format!("{key}.{field}"), json.as_bytes(), out);
+                let mut json = Vec::new();
+                value_text::value(self.raw.as_ref(), row, NotFinite::Text, &mut json);
+                tar::append(&format!("{key}.{field}"), &json, out);
             }
             Member::Array(field) => {
                 let mut npy = self.header.clone();

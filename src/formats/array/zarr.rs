@@ -14,7 +14,6 @@ mod filters;
 mod items;
 mod json;
 mod meta;
-mod msgpack;
 mod offsets;
 mod ome;
 mod pco;

@@ -54,13 +54,13 @@ fn open(opening: &Opening) -> Result<Node> {
             let mut columns = vec![Column::Image];
             columns.extend(found.has_labels().then_some(Column::Label));
             columns.extend(found.has_splits().then_some(Column::Split));
+            let classes: Vec<String> = found.classes().into_iter().map(str::to_owned).collect();
             if found.has_labels() {
-                let classes = found.classes();
                 root.reader.push(("classes".to_owned(), display::count(classes.len() as u64).into()));
             }
             let pictures = Pictures::new(source.clone(), found.places);
             pictures.list(task, FIRST)?;
-            Arc::new(ImageTable::new(Arc::new(pictures), columns, Vec::new(), "xyxy"))
+            Arc::new(ImageTable::new(Arc::new(pictures), columns, Vec::new(), "xyxy").classes(&classes))
         }
     };
     let shown = entries.iter().filter(|entry| !entry.name.starts_with('.'));

@@ -99,7 +99,7 @@ fn looks_like_one(task: &Task, folder: &Source, name: &str) -> Result<bool> {
 fn open(opening: &Opening) -> Result<Node> {
     let (task, source) = (opening.task, opening.source);
     let documents = Documents { place: Where::File(source.clone()), names: Vec::new() };
-    let (row, has_data) = documents.row(task, 0)?;
+    let (row, has_data) = documents.row(task, 0, true)?;
     let mut options = Options::default();
     options.set("format", "json");
     let json = crate::formats::ALL.open_source(task, source, &options)?;
@@ -130,7 +130,7 @@ fn open_set(opening: &Opening) -> Result<Node> {
         }
     }
     let documents = Arc::new(Documents { place: Where::Folder(source.clone()), names });
-    let (row, has_data) = documents.row(task, 0)?;
+    let (row, has_data) = documents.row(task, 0, true)?;
     let has_file = row.image.as_deref().is_some_and(|path| source.size_of(path).is_ok());
     let mut columns = vec![Column::Image];
     columns.extend((has_data && !has_file).then_some(Column::Bytes));
@@ -170,7 +170,7 @@ impl Documents {
     }
 
     /// A row, and whether its document has the picture in it.
-    fn row(&self, task: &Task, n: usize) -> Result<(ImageRow, bool)> {
+    fn row(&self, task: &Task, n: usize, objects: bool) -> Result<(ImageRow, bool)> {
         let read = || -> Result<Json> {
             let file = match &self.place {
                 Where::File(file) => file.clone(),
@@ -182,13 +182,13 @@ impl Documents {
             serde_json::from_slice(&bytes).map_err(|error| Error::malformed(format!("JSON: {error}")))
         };
         match read().unless_cancelled()? {
-            Ok(json) => row(task, &json),
+            Ok(json) => row(task, &json, objects),
             Err(error) => Ok((ImageRow { problem: Some(error.message()), ..ImageRow::default() }, false)),
         }
     }
 }
 
-fn row(task: &Task, json: &Json) -> Result<(ImageRow, bool)> {
+fn row(task: &Task, json: &Json, objects: bool) -> Result<(ImageRow, bool)> {
     let text = |name: &str| json.get(name).and_then(Json::as_str);
     let side = |name: &str| json.get(name).and_then(Json::as_i64);
     let Some(shapes) = json.get("shapes").and_then(Json::as_array) else {
@@ -209,7 +209,7 @@ fn row(task: &Task, json: &Json) -> Result<(ImageRow, bool)> {
             Err(error) => row.problem = Some(format!("imageData is no base 64: {error}")),
         }
     }
-    for (n, shape) in shapes.iter().take(SHAPES).enumerate() {
+    for (n, shape) in shapes.iter().take(if objects { SHAPES } else { 0 }).enumerate() {
         task.check()?;
         match object(task, shape, (row.width, row.height))? {
             Some(object) => row.objects.push(object),
@@ -297,23 +297,31 @@ fn mask(
     let rgb = pixels.to_rgb8();
     let each = rgb.len() / (inner_width.saturating_mul(inner_height)).max(1) as usize;
     let (left, top) = (left.round().max(0.0) as u64, top.round().max(0.0) as u64);
-    let is_in = |x: u64, y: u64| {
-        let (Some(x), Some(y)) = (x.checked_sub(left), y.checked_sub(top)) else { return false };
-        x < inner_width
-            && y < inner_height
-            && rgb.get((y * inner_width + x) as usize * each).is_some_and(|v| *v > 0)
+    let (width_of, height_of) = (u64::from(width), u64::from(height));
+    let is_in = |x: u64, y: u64| rgb.get((y * inner_width + x) as usize * each).is_some_and(|v| *v > 0);
+    // Down each column of the inner picture; all that is around it is one run.
+    let (mut runs, mut last, mut at, mut begun) = (Vec::new(), false, 0_u64, 0_u64);
+    let mut turn = |is: bool, place: u64, last: &mut bool| {
+        if is != *last {
+            runs.push(place - begun);
+            (*last, begun) = (is, place);
+        }
     };
-    let (mut runs, mut last, mut run) = (Vec::new(), false, 0_u64);
-    for x in 0..u64::from(width) {
-        for y in 0..u64::from(height) {
-            if is_in(x, y) != last {
-                runs.push(run);
-                (last, run) = (!last, 0);
-            }
-            run += 1;
+    for x in 0..inner_width.min(width_of.saturating_sub(left)) {
+        task.check()?;
+        let column = (left + x) * height_of;
+        if column + top != at {
+            turn(false, at, &mut last);
+        }
+        for y in 0..inner_height.min(height_of.saturating_sub(top)) {
+            turn(is_in(x, y), column + top + y, &mut last);
+            at = column + top + y + 1;
         }
     }
-    runs.push(run);
+    if at < width_of * height_of {
+        turn(false, at, &mut last);
+    }
+    runs.push(width_of * height_of - begun);
     Ok(RunLengths::of(height, width, runs.into_iter()))
 }
 
@@ -330,10 +338,10 @@ impl Annotated for Documents {
         Ok(self.len() as u64)
     }
 
-    fn images(&self, task: &Task, range: Range<u64>, _objects: bool) -> Result<Vec<ImageRow>> {
+    fn images(&self, task: &Task, range: Range<u64>, objects: bool) -> Result<Vec<ImageRow>> {
         let end = usize::try_from(range.end).unwrap_or(usize::MAX).min(self.len());
         let start = usize::try_from(range.start).unwrap_or(usize::MAX).min(end);
-        let row = |n| task.check().and_then(|()| self.row(task, n)).map(|(row, _)| row);
+        let row = |n| task.check().and_then(|()| self.row(task, n, objects)).map(|(row, _)| row);
         (start..end).map(row).collect()
     }
 }

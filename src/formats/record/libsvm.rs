@@ -166,6 +166,7 @@ impl Columns for Features {
             problems: &self.problems,
             made,
             several: self.of.contains(&Column::Labels),
+            whole: columns.len() >= self.of.len(),
             bytes: 0,
         }))
     }
@@ -184,6 +185,8 @@ struct Rows<'a> {
     problems: &'a Problems,
     made: Vec<Made>,
     several: bool,
+    /// Whether all columns are made.
+    whole: bool,
     bytes: u64,
 }
 
@@ -198,6 +201,16 @@ impl Builder for Rows<'_> {
         if let Some(wrong) = wrong.or(many.then_some("it has several labels, unlike the first rows")) {
             let what = format!("LIBSVM: row {}: {wrong}", record.number);
             self.problems.add(Error::malformed(what).at(record.span.start));
+        }
+        if let Some(line) = &line {
+            let lacks = |is: fn(&Made) -> bool| !self.made.iter().any(is);
+            // Where columns are chosen, others of them are not missing.
+            if self.whole && line.query.is_some() && lacks(|made| matches!(made, Made::Query(_))) {
+                self.problems.remark("the first rows have no qid; those of later rows are in no column");
+            }
+            if self.whole && line.comment.is_some() && lacks(|made| matches!(made, Made::Comment(_))) {
+                self.problems.remark("the first rows have no comments; those of later rows are in no column");
+            }
         }
         for made in &mut self.made {
             match (made, &line) {

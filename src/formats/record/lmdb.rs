@@ -14,6 +14,7 @@
 //! | `cursor`, `tree` | leaves one after the other; entries by number and by key |
 //! | `store` | a database as a container of records |
 //! | `columns`, `values` | columns of keys and values; what values are by convention |
+//! | `maps` | columns of values that are maps of MessagePack |
 //! | `write`, `build` | a table as entries; a store made of entries in order |
 //! | `samples` | `image-000000001`, `label-000000001`, `num-samples`: entries that are rows together |
 
@@ -21,6 +22,7 @@ mod build;
 mod columns;
 mod cursor;
 mod layout;
+mod maps;
 mod page;
 mod samples;
 mod store;
@@ -40,6 +42,7 @@ use crate::data::sniff::{Head, Match};
 use crate::engines::records::container::{self, Container, RecordTable, key_text};
 use columns::EntryColumns;
 use layout::{Db, Layout};
+use maps::MapColumns;
 use page::Environment;
 use samples::Samples;
 use std::sync::Arc;
@@ -189,6 +192,11 @@ fn database(
     if let Some(samples) = Samples::find(task, &store)? {
         node.reader.push(("layout".to_owned(), "samples of numbered keys".into()));
         return Ok(node.content(Content::Table(Arc::new(samples))));
+    }
+    if store.kind == values::Kind::Maps
+        && let Some(columns) = MapColumns::find(task, &store, found.keys)?
+    {
+        return Ok(node.content(Content::Table(Arc::new(RecordTable::new(store, columns)))));
     }
     let columns = EntryColumns::new(&store, found.keys);
     Ok(node.content(Content::Table(Arc::new(RecordTable::new(store, columns)))))

@@ -6,11 +6,8 @@
 
 mod arrays;
 mod objects;
-mod rows;
 #[cfg(test)]
 mod tests;
-mod text;
-mod token;
 mod tree;
 mod write;
 
@@ -21,12 +18,12 @@ use crate::data::content::{Content, Kind};
 use crate::data::format::{Format, Opening, Target};
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};
+use crate::engines::msgpack::token::{self, Wrong};
+use crate::engines::msgpack::{ObjectColumns, Token};
 use crate::engines::records::Window;
 use crate::engines::records::container::{self, Container, RecordTable};
 use objects::Objects;
-use rows::ObjectColumns;
 use std::sync::Arc;
-use token::{Token, Wrong};
 
 /// The descriptor.
 pub static FORMAT: Format = Format {
@@ -173,7 +170,8 @@ fn one(task: &Task, source: &Source, top: Token, body: u64, end: u64) -> Result<
     }
     let Token::Array(count) = top else { return Ok(node) };
     let objects = Arc::new(Objects::of(source.clone(), body, count, false, 0));
-    match ObjectColumns::find(task, &objects, false).unless_cancelled()? {
+    let container: Arc<dyn Container> = objects.clone();
+    match ObjectColumns::find(task, &container, false).unless_cancelled()? {
         Ok(Some(columns)) => {
             let table = RecordTable::new(objects.clone(), columns);
             let node = node.lazy(objects::Below(objects.clone())).findings(objects.problems().clone());
@@ -187,7 +185,8 @@ fn one(task: &Task, source: &Source, top: Token, body: u64, end: u64) -> Result<
 /// Objects one after the other.
 fn stream(task: &Task, source: &Source) -> Result<Node> {
     let objects = Arc::new(Objects::stream(source.clone()));
-    let columns = ObjectColumns::find(task, &objects, true)?;
+    let container: Arc<dyn Container> = objects.clone();
+    let columns = ObjectColumns::find(task, &container, true)?;
     let columns = columns.ok_or_else(|| Error::bug("a stream without columns"))?;
     if source.known_len().is_some_and(|len| len <= CHECKED) {
         objects.measure(task)?;

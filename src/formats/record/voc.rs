@@ -66,15 +66,14 @@ fn sniff(head: &Head) -> Match {
 struct Images {
     root: Source,
     names: Vec<Named>,
-    annotations: String,
 }
 
 /// What lies in the folders of an image.
 #[derive(Default)]
 struct Named {
-    stem: String,
     picture: Option<String>,
-    has_document: bool,
+    /// What is said of it.
+    document: Option<String>,
     split: Option<String>,
     mask: Option<String>,
     instances: Option<String>,
@@ -97,7 +96,7 @@ fn open(opening: &Opening) -> Result<Node> {
     columns
         .extend(has(|named| named.instances.is_some()).then_some(Column::Instances("segmentation_object")));
     columns.push(Column::Problem);
-    let images = Arc::new(Images { root: source.clone(), names, annotations: annotations.to_owned() });
+    let images = Arc::new(Images { root: source.clone(), names });
     let mut children = vec![objects_node(&images, FIELDS, BOXES), categories_node(&images, Vec::new())];
     let shown = entries.iter().filter(|entry| !entry.name.starts_with('.'));
     children.extend(shown.map(|entry| entry_node(source, entry)));
@@ -134,7 +133,7 @@ fn files(
 
 fn names(task: &Task, source: &Source, entries: &[Entry], annotations: &str) -> Result<Vec<Named>> {
     let is_document = |name: &str| name.to_lowercase().ends_with(".xml");
-    let documents = files(task, source, Some(annotations), is_document)?;
+    let mut documents = files(task, source, Some(annotations), is_document)?;
     let mut pictures = files(task, source, folder(entries, &["jpegimages", "images"]), is_picture)?;
     let mut masks = files(task, source, folder(entries, &["segmentationclass"]), is_picture)?;
     let mut instances = files(task, source, folder(entries, &["segmentationobject"]), is_picture)?;
@@ -144,11 +143,10 @@ fn names(task: &Task, source: &Source, entries: &[Entry], annotations: &str) -> 
     stems.dedup();
     let named = |stem: String| Named {
         picture: pictures.remove(&stem),
-        has_document: documents.contains_key(&stem),
+        document: documents.remove(&stem),
         split: splits.remove(&stem),
         mask: masks.remove(&stem),
         instances: instances.remove(&stem),
-        stem,
     };
     Ok(stems.into_iter().map(named).collect())
 }
@@ -192,10 +190,9 @@ fn splits(task: &Task, source: &Source, sets: Option<&str>) -> Result<HashMap<St
 
 impl Images {
     /// Takes in what the document of an image says.
-    fn annotate(&self, task: &Task, stem: &str, row: &mut ImageRow) -> Result<()> {
-        let path = format!("{}/{stem}.xml", self.annotations);
+    fn annotate(&self, task: &Task, path: &str, row: &mut ImageRow) -> Result<()> {
         let read = || -> Result<xml::Xml> {
-            let file = self.root.child(task, &path)?;
+            let file = self.root.child(task, path)?;
             let len = file.len(task)?;
             limits::check(len, DOCUMENT, "the document of an image")?;
             xml::parse(task, &xml::decoded(&file.read(task, 0..len)?))
@@ -264,8 +261,8 @@ impl Annotated for Images {
                 instances: named.instances.clone(),
                 ..ImageRow::default()
             };
-            if objects && named.has_document {
-                self.annotate(task, &named.stem, &mut row)?;
+            if let Some(document) = named.document.as_ref().filter(|_| objects) {
+                self.annotate(task, document, &mut row)?;
             }
             rows.push(row);
         }

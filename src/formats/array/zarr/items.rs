@@ -10,6 +10,7 @@ use crate::bytes::numbers::le;
 use crate::bytes::task::Task;
 use crate::data::adapt;
 use crate::data::dtype::DType;
+use crate::engines::msgpack;
 use crate::engines::pickle::Pickle;
 use arrow::array::{Array as _, ArrayRef, BinaryArray, ListArray, StringArray};
 use arrow::buffer::{OffsetBuffer, ScalarBuffer};
@@ -87,7 +88,10 @@ impl Items {
                 let value = super::json::parse("json2", bytes)?;
                 objects("json2", value)
             }
-            Items::MsgPack => objects("msgpack2", super::msgpack::parse(bytes)?),
+            Items::MsgPack => {
+                let wrong = || Error::malformed("msgpack2: the chunk is no whole value, or nests too deep");
+                objects("msgpack2", msgpack::text::whole(bytes).ok_or_else(wrong)?)
+            }
             Items::Pickle => Pickle::read(task, bytes, 0)?.cells(),
         }
     }

@@ -211,6 +211,9 @@ fn array(arguments: &[u8]) -> Result<Kind> {
     let unknown = || Error::malformed("FFCV: the type of its elements is cut off or none");
     let described: serde_json::Value =
         serde_json::from_slice(text.ok_or_else(unknown)?).map_err(|_| unknown())?;
+    if described.as_array().is_some_and(|fields| fields.len() > 1) {
+        return Err(Error::unsupported("FFCV: elements of several fields"));
+    }
     let word = described.pointer("/0/1").and_then(|word| word.as_str()).ok_or_else(unknown)?;
     let described = describe(&Literal { at: 0, value: Value::Str(word.to_owned()) })?;
     if described.object {

@@ -237,6 +237,12 @@ impl Beton {
             };
             let bytes = self.source.read(task, span.clone())?;
             match std::str::from_utf8(bytes.strip_suffix(b"\0").unwrap_or(&bytes)) {
+                // Texts stand without their quotes; what else JSON has is shown as it is written.
+                Ok(text) if text.starts_with('"') => match serde_json::from_str::<String>(text) {
+                    Ok(text) => texts.append_value(text),
+                    Err(_) => texts.append_value(text),
+                },
+                Ok("null") => texts.append_null(),
                 Ok(text) => texts.append_value(text),
                 Err(_) => {
                     let what = format!("FFCV: sample {number}: {:?} is no text", field.name);

@@ -10,11 +10,11 @@ use crate::bytes::display;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
-use crate::data::cell;
 use crate::data::content::{Kind, Table};
 use crate::data::format::{Loss, LossKind, OptionSpec, Options, Payload, Sink, Writer};
 use crate::data::format::{loss, note};
 use crate::data::scan::{put, scan};
+use crate::engines::json::value_text::{self, NotFinite};
 use crate::engines::samples::classes::{self, CLASSES};
 use crate::engines::samples::columns::flat;
 use crate::engines::samples::{Column, FILES, Flat, Form, LABEL, Leaf, Numbered};
@@ -262,7 +262,7 @@ impl Cells<'_> {
             || Error::unsupported(format!("row {number}: {name:?} is null, which a beton does not have"));
         if self.field.made == Made::Json {
             let start = data.len();
-            data.extend(cell::shown_json(self.raw.as_ref(), n).to_string().as_bytes());
+            value_text::value(self.raw.as_ref(), n, NotFinite::Text, data);
             data.push(0);
             set(at + 8, &((data.len() - start) as u64).to_le_bytes());
             pieces.push((n, at, data.len()));

@@ -45,7 +45,7 @@ impl EntryColumns {
         let mut all = vec![(Column::Key, Field::new("key", key, true))];
         let value = |data_type| (Column::Value, Field::new("value", data_type, true));
         match store.kind {
-            Kind::Bytes => all.push(value(DataType::Binary)),
+            Kind::Bytes | Kind::Maps => all.push(value(DataType::Binary)),
             Kind::Text => all.push(value(DataType::Utf8)),
             Kind::Integer => all.push(value(DataType::UInt64)),
             Kind::Datum => {

@@ -15,6 +15,7 @@ use crate::data::dtype::DType;
 use crate::data::format::Options;
 use crate::data::node::Node;
 use crate::data::region::{Region, Span};
+use crate::engines::msgpack::{Token, token};
 use crate::engines::pickle::{self, Report};
 use crate::engines::protobuf::{Part, Value};
 use crate::formats::{self, ALL};
@@ -41,6 +42,8 @@ pub(super) enum Kind {
     Integer,
     /// Caffe's messages of an image and its label.
     Datum,
+    /// Maps of MessagePack with texts as names.
+    Maps,
 }
 
 /// What keys are.
@@ -147,10 +150,28 @@ fn values(task: &Task, store: &Store, entries: &[Entry]) -> Result<(Kind, Option
     if is_datum {
         return Ok((Kind::Datum, Some("Caffe Datum".to_owned())));
     }
+    if maps(task, store, entries)? {
+        return Ok((Kind::Maps, Some("maps of MessagePack".to_owned())));
+    }
     if texts(task, store, entries)? {
         return Ok((Kind::Text, Some("texts".to_owned())));
     }
     Ok((Kind::Bytes, format_of(task, store, entries)?))
+}
+
+/// Whether all values of the sample are maps of MessagePack, and nothing else follows in them.
+fn maps(task: &Task, store: &Store, entries: &[Entry]) -> Result<bool> {
+    for entry in entries {
+        let head = entry.value.head(task, store.environment(), 8).unless_cancelled()?.unwrap_or_default();
+        if !matches!(token::token(&head), Ok((Token::Map(1..), _))) || entry.value.len() > VALUE {
+            return Ok(false);
+        }
+        let value = entry.value.bytes(task, store.environment()).unless_cancelled()?;
+        if !value.is_ok_and(|value| token::end(&value, 0) == Some(value.len())) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Whether values are texts: all of them where there are few, else those of the sample and some others.

@@ -15,13 +15,13 @@ use crate::data::content::{Kind, Table};
 use crate::data::format::{Files, Loss, LossKind, OptionSpec, Options, Payload, Sink, WriteTo, Writer};
 use crate::data::format::{loss, note};
 use crate::data::scan::scan;
+use crate::engines::msgpack::write as msgpack;
 use crate::engines::samples::classes::{self, CLASSES};
 use crate::engines::samples::columns::bytes_at;
-use crate::engines::samples::{
-    Column, FILES, Flat, Form, KEY, LABEL, Leaf, Numbered, PAYLOAD, Roles, msgpack,
-};
+use crate::engines::samples::{Column, FILES, Flat, Form, KEY, LABEL, Leaf, Numbered, PAYLOAD, Roles};
 use arrow::array::{ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::UInt64Type;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 const ENTRIES: OptionSpec = OptionSpec::new(
@@ -107,6 +107,13 @@ impl Plan {
             Entries::Datum => others.into_iter().filter(|at| Some(*at) != roles.label).collect(),
             Entries::MessagePack => Vec::new(),
         };
+        let mut names = HashSet::new();
+        let mut members = roles.columns.iter().enumerate().filter(|(at, _)| Some(*at) != key);
+        let twice = members.find(|(_, flat)| !names.insert(flat.name.as_str()));
+        if let Some((_, flat)) = twice.filter(|_| entries == Entries::MessagePack) {
+            let what = format!("two columns are called {:?}, and a map has one value for a name", flat.name);
+            return Err(Error::unsupported(what));
+        }
         Ok(Plan { roles, key, entries, left_out })
     }
 
@@ -156,7 +163,8 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
 /// With the names of classes, where there is a place for them.
 fn named(payload: &Payload, options: &Options) -> Result<Payload> {
     match options.get(ENTRIES.name) {
-        Some("payload" | "datum") => Ok(payload.clone()),
+        Some("payload") => Ok(payload.clone()),
+        Some("datum") => classes::numbered(payload, options),
         _ => classes::named(payload, options),
     }
 }

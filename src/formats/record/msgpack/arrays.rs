@@ -2,7 +2,6 @@
 //! the file.
 //! <https://github.com/google/flax/blob/main/flax/serialization.py>, <https://github.com/lebedov/msgpack-numpy>
 
-use super::token::{self, Token};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::source::{ReadAt, Source};
 use crate::bytes::task::Task;
@@ -13,6 +12,7 @@ use crate::data::dtype::numpy::literal::{Literal, Value};
 use crate::data::dtype::numpy::{Described, describe};
 use crate::data::dtype::{ByteOrder, DType};
 use crate::data::node::Node;
+use crate::engines::msgpack::token::{self, Token};
 use crate::engines::records::Window;
 use std::ops::Range;
 use std::sync::Arc;

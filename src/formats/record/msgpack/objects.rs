@@ -1,8 +1,6 @@
 //! Values that follow each other — the objects of a stream, the elements of an array, the pairs of a map — found without
 //! decoding them, and given out by number.
 
-use super::text;
-use super::token;
 use super::tree;
 use crate::bytes::error::Result;
 use crate::bytes::limits;
@@ -11,6 +9,7 @@ use crate::bytes::task::Task;
 use crate::data::content::Rows;
 use crate::data::format::Formats;
 use crate::data::node::Node;
+use crate::engines::msgpack::{text, token};
 use crate::engines::records::container::{Container, Each, Framed, Problems, Record, RecordFraming};
 use crate::engines::records::{Frame, Framing, Window};
 use std::ops::Range;

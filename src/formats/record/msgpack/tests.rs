@@ -1,7 +1,5 @@
 //! Values as msgpack gives them; damaged files and what is said of them.
 
-use super::text;
-use super::token::{self, Token};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::cell;
@@ -9,6 +7,8 @@ use crate::data::content::Content;
 use crate::data::format::Options;
 use crate::data::node::Node;
 use crate::data::open::Document;
+use crate::engines::msgpack::text;
+use crate::engines::msgpack::token::{self, Token};
 use crate::engines::records::Window;
 use crate::{Result, open};
 use proptest::prelude::*;

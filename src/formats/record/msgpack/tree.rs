@@ -2,8 +2,6 @@
 
 use super::arrays::{self, Numpy};
 use super::objects::{Below, Objects};
-use super::text;
-use super::token::{self, Token};
 use crate::bytes::display;
 use crate::bytes::error::Result;
 use crate::bytes::source::Source;
@@ -12,6 +10,8 @@ use crate::data::content::Content;
 use crate::data::format::Options;
 use crate::data::node::Node;
 use crate::engines::delimited::PlainText;
+use crate::engines::msgpack::text;
+use crate::engines::msgpack::token::{self, Token};
 use crate::engines::records::Window;
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
 //! Writes MessagePack: a map for each row, one after the other or in one array. Cells are written by
-//! [`msgpack`](crate::engines::samples::msgpack).
+//! [`engines::msgpack`](crate::engines::msgpack::write).
 
 use crate::bytes::display::arrow_type;
 use crate::bytes::error::{Error, Result};
@@ -8,8 +8,9 @@ use crate::data::content::Kind;
 use crate::data::format::{Files, Loss, LossKind, OptionSpec, Options, Payload, Sink, WriteTo, Writer};
 use crate::data::format::{loss, note};
 use crate::data::scan::{put, scan};
+use crate::engines::msgpack::write as msgpack;
 use crate::engines::samples::classes::{self, CLASSES};
-use crate::engines::samples::{Form, LABEL, Leaf, msgpack, shards};
+use crate::engines::samples::{Form, LABEL, Leaf, shards};
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::FieldRef;
 use std::collections::HashSet;

@@ -10,11 +10,12 @@ use crate::data::format::{Files, Loss, LossKind, OptionSpec, Options, Payload, S
 use crate::data::format::{loss, note};
 use crate::data::scan::{put, scan};
 use crate::engines::records::recordio::append;
+use crate::engines::samples::classes;
 use crate::engines::samples::{
     Column, FILES, Flat, Form, KEY, LABEL, Leaf, Numbered, PAYLOAD, Roles, shards,
 };
 use arrow::array::{AsArray, RecordBatch};
-use arrow::datatypes::{Float32Type, Float64Type, Int64Type, UInt64Type};
+use arrow::datatypes::{DataType, Float32Type, Float64Type, Int64Type, UInt64Type};
 
 const HEADER: OptionSpec = OptionSpec::new(
     "header",
@@ -31,7 +32,7 @@ pub(super) const WRITER: Writer = Writer {
 };
 
 /// The largest integer up to which a float32 has all.
-const EXACT: f32 = 16_777_216.0;
+const EXACT: u64 = 1 << 24;
 
 /// What is written of a table.
 struct Plan {
@@ -74,7 +75,8 @@ impl Plan {
 }
 
 fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
-    let Ok(plan) = Plan::new(payload, options) else { return Vec::new() };
+    let Ok(payload) = classes::numbered(payload, options) else { return Vec::new() };
+    let Ok(plan) = Plan::new(&payload, options) else { return Vec::new() };
     let Ok(table) = payload.table() else { return Vec::new() };
     let mut losses = Vec::new();
     for (at, flat) in plan.roles.columns.iter().enumerate() {
@@ -82,7 +84,13 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
         let mut say = |made: Loss| losses.push(made.of(column));
         let place = Some(at);
         // What the header tells again.
-        let is_told = plan.header && (flat.name == "flag" || flat.name.starts_with("objects."));
+        let has_lists = plan.roles.column(plan.label).is_some_and(|label| label.data_type.is_nested());
+        let is_told = plan.header
+            && match flat.name.as_str() {
+                "flag" => flat.data_type == DataType::UInt32,
+                "objects.class" | "objects.bbox" => has_lists,
+                _ => false,
+            };
         match () {
             () if at == plan.payload => {
                 say(note(LossKind::Name, "it is the payload").if_any());
@@ -130,7 +138,7 @@ fn labels(column: &Column, row: usize, number: u64) -> Result<Vec<f32>> {
     let nothing = || Error::unsupported(format!("row {number} has no label (label=none writes none)"));
     let range = column.range(row).ok_or_else(nothing)?;
     let cells = &column.values;
-    let large = |label: f32| match label.abs() > EXACT {
+    let exact = |magnitude: u64, label: f32| match magnitude > EXACT {
         true => Err(Error::unsupported(format!(
             "row {number}: a label beyond 2^24, which a float32 does not have"
         ))),
@@ -140,11 +148,11 @@ fn labels(column: &Column, row: usize, number: u64) -> Result<Vec<f32>> {
         Leaf::Bool => Ok(range.map(|at| f32::from(u8::from(cells.as_boolean().value(at)))).collect()),
         Leaf::Int => {
             let cells = cells.as_primitive::<Int64Type>().values().get(range).unwrap_or_default();
-            cells.iter().map(|value| large(*value as f32)).collect()
+            cells.iter().map(|value| exact(value.unsigned_abs(), *value as f32)).collect()
         }
         Leaf::Uint => {
             let cells = cells.as_primitive::<UInt64Type>().values().get(range).unwrap_or_default();
-            cells.iter().map(|value| large(*value as f32)).collect()
+            cells.iter().map(|value| exact(*value, *value as f32)).collect()
         }
         Leaf::Float => {
             Ok(cells.as_primitive::<Float32Type>().values().get(range).unwrap_or_default().to_vec())
@@ -184,6 +192,7 @@ fn records(plan: &Plan, batch: &RecordBatch) -> Result<Made> {
     let (id, id2) = (plan.column(plan.id, batch)?, plan.column(plan.id2, batch)?);
     let key = plan.roles.key.or(plan.roles.path);
     let keys = plan.roles.column(key).map(|flat| flat.cells(batch)).transpose()?;
+    let has_numbers = keys.as_ref().is_some_and(|keys| keys.data_type().is_integer());
     let mut made = Made { bytes: Vec::new(), ends: Vec::new(), index: Vec::new(), list: String::new() };
     let mut record = Vec::new();
     for row in 0..batch.num_rows() {
@@ -209,8 +218,8 @@ fn records(plan: &Plan, batch: &RecordBatch) -> Result<Made> {
         append(&record, &mut made.bytes)?;
         made.ends.push(made.bytes.len());
         let text = keys.as_ref().and_then(|keys| cell::shown(keys.as_ref(), row));
-        // Keys of an index are integers.
-        let own = text.as_ref().and_then(|text| text.parse::<u64>().ok().filter(|n| n.to_string() == *text));
+        // Keys of an index are integers; among texts some may be, and would be taken for the numbers of other rows.
+        let own = text.as_ref().filter(|_| has_numbers).and_then(|text| text.parse::<u64>().ok());
         made.index.push(own.unwrap_or(number));
         if let (Some(text), None) = (text, own) {
             if text.contains(['\n', '\r', '\t']) {
@@ -224,7 +233,8 @@ fn records(plan: &Plan, batch: &RecordBatch) -> Result<Made> {
 }
 
 fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink) -> Result<()> {
-    let plan = Plan::new(payload, options)?;
+    let payload = classes::numbered(payload, options)?;
+    let plan = Plan::new(&payload, options)?;
     let table = Numbered::new(payload.table()?.clone(), shards::first_row(options));
     let mut at = 0_u64;
     scan(
@@ -265,7 +275,8 @@ fn sizes(
     options: &Options,
     each: &mut (dyn FnMut(u64) + Send),
 ) -> Result<()> {
-    let plan = Plan::new(payload, options)?;
+    let payload = classes::numbered(payload, options)?;
+    let plan = Plan::new(&payload, options)?;
     let table = Numbered::new(payload.table()?.clone(), 0);
     scan(
         task,

@@ -29,14 +29,12 @@ pub(super) struct Form {
     columns: Columns,
     /// The columns of fields.
     places: HashMap<String, usize>,
-    /// Whether all samples were looked at for them.
-    complete: bool,
 }
 
 impl Form {
     /// Those that were found.
     pub(super) fn new(survey: &Survey) -> Self {
-        Form { columns: survey.columns(), places: survey.places(), complete: survey.complete }
+        Form { columns: survey.columns(), places: survey.places() }
     }
 
     /// Names and types.
@@ -133,7 +131,6 @@ impl SampleTable {
                     let what = format!("WebDataset: sample {key:?} has the field {name:?} more than once; the first is shown");
                     self.shard.problems().add(Error::malformed(what).at(member.begin));
                 }
-                None if self.form.complete => {}
                 None => self.shard.problems().remark(format!(
                     "the field {name:?} has no column: it is not in the samples that the columns were made from"
                 )),

@@ -37,12 +37,15 @@ fn object(line: &str, description: &Description) -> Result<Object, String> {
     if object.category.is_none() {
         object.category = Some(class.to_string());
     }
-    if let Some((count, each)) = description.key_points
-        && numbers.len() == 4 + count * each
-    {
-        object.bbox = numbers.get(..4).and_then(|sides| sides.try_into().ok());
-        object.key_points = points(numbers.get(4..).unwrap_or_default(), each);
-        return Ok(object);
+    if let Some((count, each)) = description.key_points {
+        let end = 4 + count * each;
+        // A prediction ends with how sure it is.
+        if numbers.len() == end || numbers.len() == end + 1 {
+            object.bbox = numbers.get(..4).and_then(|sides| sides.try_into().ok());
+            object.key_points = points(numbers.get(4..end).unwrap_or_default(), each);
+            object.note = numbers.get(end).map(f64::to_string);
+            return Ok(object);
+        }
     }
     match numbers.len() {
         4 => object.bbox = numbers.try_into().ok(),

@@ -71,7 +71,10 @@ pub(super) fn by_name(names: &[String]) -> Vec<Split> {
         let sharded = sharded(file);
         let word = split_of(file).map(str::to_owned);
         // `NAME-train.arrow`, and shards with whatever name stands before their numbers.
-        let Some(name) = word.or(sharded) else { continue };
+        let own = sharded.as_deref().and_then(|name| name.rsplit('-').next());
+        // `validation_matched` is a split beside `validation_mismatched`.
+        let own = own.filter(|name| name.contains('_') && split_of(name).is_some()).map(str::to_owned);
+        let Some(name) = own.or(word).or(sharded) else { continue };
         match splits.iter_mut().find(|split| split.name.as_deref() == Some(&name)) {
             Some(split) => split.files.push(file.clone()),
             None => splits.push(Split { name: Some(name), files: vec![file.clone()] }),

@@ -207,7 +207,12 @@ impl Thumbs {
         });
         if let Some(error) = shown.error.filter(|error| !error.is_cancelled()) {
             for row in key.1.clone() {
-                self.kept.entry(row).or_insert_with(|| Thumb::failed(&error));
+                let bytes = &mut self.bytes;
+                self.kept.entry(row).or_insert_with(|| {
+                    let thumb = Thumb::failed(&error);
+                    *bytes += thumb.kept;
+                    thumb
+                });
             }
         }
     }

@@ -17,7 +17,6 @@ use crate::data::media::{LabelColumn, sound};
 use crate::data::node::Value;
 use crate::data::scan::scan;
 use crate::engines::samples::columns::is_file;
-use crate::engines::samples::roles::unquoted;
 use crate::engines::samples::{FILES, LABEL, Leaf, Roles, extension, shards};
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray, StructArray};
 use arrow::compute::cast;
@@ -89,7 +88,7 @@ fn label_by_texts(task: &Task, payload: &Payload, options: &Options) -> Result<O
         for row in 0..batch.num_rows() {
             let number = cell::text(numbers.as_ref(), row).and_then(|text| text.parse::<usize>().ok());
             if let (Some(number), Some(text)) = (number, cell::shown(texts.as_ref(), row)) {
-                found.insert(number, unquoted(text));
+                found.insert(number, text);
             }
         }
         Ok(found)

@@ -18,7 +18,7 @@ const DEPTH: usize = 64;
 ///
 /// # Errors
 /// Those of reading.
-pub(super) fn key(window: &mut Window<'_>, span: Range<u64>) -> Result<String> {
+pub fn key(window: &mut Window<'_>, span: Range<u64>) -> Result<String> {
     let len = (span.end - span.start).min(KEY) as usize;
     let bytes = window.get(span.start, len)?;
     let whole = bytes.len() as u64 == span.end - span.start;
@@ -39,7 +39,7 @@ pub(super) fn key(window: &mut Window<'_>, span: Range<u64>) -> Result<String> {
 }
 
 /// A scalar's text; `None` for what is none.
-pub(super) fn scalar(found: Token, body: &[u8]) -> Option<String> {
+pub fn scalar(found: Token, body: &[u8]) -> Option<String> {
     Some(match found {
         Token::Nil => "nil".to_owned(),
         Token::Bool(value) => value.to_string(),
@@ -58,7 +58,7 @@ pub(super) fn scalar(found: Token, body: &[u8]) -> Option<String> {
 }
 
 /// Seconds since 1970 and nanoseconds of a timestamp of 32, 64 or 96 bits.
-pub(super) fn stamp(body: &[u8]) -> Option<(i64, u32)> {
+pub fn stamp(body: &[u8]) -> Option<(i64, u32)> {
     use crate::bytes::numbers::be;
     let (seconds, nanos) = match body.len() {
         4 => (i64::from(be::<u32>(body, 0)?), 0),
@@ -81,14 +81,14 @@ fn time(seconds: i64, nanos: u32) -> String {
 }
 
 /// The value that `bytes` begin with, as JSON for people: `"…"` for one of many values, bytes cut.
-pub(super) fn json(bytes: &[u8]) -> Json {
+pub fn json(bytes: &[u8]) -> Json {
     let mut reading = Reading { bytes, at: 0, left: VALUES, hex: cell::hex };
     reading.one(DEPTH).unwrap_or_else(|| Json::String("…".to_owned()))
 }
 
 /// The value that `bytes` begin with, whole, as JSON; bytes as hexadecimal digits. `None` where it nests too deep or ends
 /// too early.
-pub(super) fn whole(bytes: &[u8]) -> Option<Json> {
+pub fn whole(bytes: &[u8]) -> Option<Json> {
     Reading { bytes, at: 0, left: usize::MAX, hex: all_hex }.one(DEPTH)
 }
 

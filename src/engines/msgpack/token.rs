@@ -5,7 +5,7 @@ use crate::bytes::numbers::be;
 use crate::engines::records::Window;
 
 /// How deep values may nest.
-pub(super) const DEPTH: usize = 1_024;
+pub const DEPTH: usize = 1_024;
 /// Bytes that are gone over in one piece.
 const PIECE: usize = 4 << 10;
 /// The most bytes of a head: its type, a length, the type of an extension.
@@ -13,7 +13,7 @@ const HEAD: usize = 10;
 
 /// What stands at the beginning of a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Token {
+pub enum Token {
     /// Nothing.
     Nil,
     /// A truth value.
@@ -40,7 +40,7 @@ pub(super) enum Token {
 
 impl Token {
     /// Bytes that follow the head and are no values.
-    pub(super) fn body(self) -> u64 {
+    pub fn body(self) -> u64 {
         match self {
             Token::Str(len) | Token::Bin(len) | Token::Ext(_, len) => len,
             _ => 0,
@@ -48,7 +48,7 @@ impl Token {
     }
 
     /// Values that follow the head.
-    pub(super) fn values(self) -> u64 {
+    pub fn values(self) -> u64 {
         match self {
             Token::Array(count) => count,
             Token::Map(count) => count.saturating_mul(2),
@@ -57,7 +57,7 @@ impl Token {
     }
 
     /// The word for it.
-    pub(super) fn word(self) -> &'static str {
+    pub fn word(self) -> &'static str {
         match self {
             Token::Nil => "nil",
             Token::Bool(_) => "boolean",
@@ -76,7 +76,7 @@ impl Token {
 
 /// Why no value begins with some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wrong {
+pub enum Wrong {
     /// They end within its head.
     Short,
     /// With this byte begins none.
@@ -85,7 +85,7 @@ pub(super) enum Wrong {
 
 /// What `bytes` begin with, and the length of that head.
 #[inline]
-pub(super) fn token(bytes: &[u8]) -> Result<(Token, usize), Wrong> {
+pub fn token(bytes: &[u8]) -> Result<(Token, usize), Wrong> {
     let Some(&first) = bytes.first() else { return Err(Wrong::Short) };
     let fixed = match first {
         0x00..=0x7f => Token::Uint(u64::from(first)),
@@ -137,7 +137,7 @@ fn longer(first: u8, bytes: &[u8]) -> Option<(Token, usize)> {
 }
 
 /// That a file ends at `at`, inside a value.
-pub(super) fn ends(at: u64) -> Error {
+pub fn ends(at: u64) -> Error {
     Error::malformed("MessagePack: the file ends inside a value; it may be cut off").at(at)
 }
 
@@ -145,7 +145,7 @@ pub(super) fn ends(at: u64) -> Error {
 ///
 /// # Errors
 /// `Malformed` where no value begins, or the file is too short for it; those of reading.
-pub(super) fn read(window: &mut Window<'_>, at: u64) -> Result<(Token, u64)> {
+pub fn read(window: &mut Window<'_>, at: u64) -> Result<(Token, u64)> {
     let known = window.known_len();
     let (token, head) = token(window.get(at, HEAD)?).map_err(|wrong| unlike(wrong, at))?;
     let body = at + head as u64;
@@ -177,7 +177,7 @@ fn check(token: Token, body: u64, len: Option<u64>) -> Result<()> {
 ///
 /// # Errors
 /// What breaks the value; `Limit` where it nests too deep; `Cancelled`.
-pub(super) fn skip(window: &mut Window<'_>, mut at: u64, budget: &mut u64) -> Result<Option<u64>> {
+pub fn skip(window: &mut Window<'_>, mut at: u64, budget: &mut u64) -> Result<Option<u64>> {
     let len = window.known_len();
     let task = window.task;
     // Values that are still to come in each open container.
@@ -238,13 +238,13 @@ pub(super) fn skip(window: &mut Window<'_>, mut at: u64, budget: &mut u64) -> Re
 ///
 /// # Errors
 /// As [`skip`]'s.
-pub(super) fn skip_all(window: &mut Window<'_>, at: u64) -> Result<u64> {
+pub fn skip_all(window: &mut Window<'_>, at: u64) -> Result<u64> {
     let mut all = u64::MAX;
     Ok(skip(window, at, &mut all)?.unwrap_or(at))
 }
 
 /// Where the value ends that `bytes` begin with.
-pub(super) fn end(bytes: &[u8], at: usize) -> Option<usize> {
+pub fn end(bytes: &[u8], at: usize) -> Option<usize> {
     let (mut at, mut open) = (at, vec![1_u64]);
     while let Some(left) = open.last_mut() {
         let Some(rest) = left.checked_sub(1) else {

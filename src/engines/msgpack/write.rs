@@ -4,7 +4,7 @@
 
 use crate::bytes::error::{Error, Result};
 use crate::data::cell;
-use crate::engines::json::value_text::{plain, text};
+use crate::engines::json::value_text::{plain, text, whole};
 use crate::engines::samples::columns::{Column, Form, Leaf};
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::cast;
@@ -191,7 +191,7 @@ pub fn value(cells: &dyn Array, row: usize, depth: usize, out: &mut Vec<u8>) -> 
             }
             Ok(())
         }
-        _ => string(&cell::shown(cells, row).unwrap_or_default(), out),
+        _ => string(&whole(cells, row).unwrap_or_default(), out),
     }
 }
 

@@ -1,7 +1,6 @@
 //! Objects as rows: maps that share their keys have a column for each, other objects one column. Types are found from the
 //! first objects. What does not fit later is null, and named; bytes and nested values keep what they are.
 
-use super::objects::Objects;
 use super::text;
 use super::token::{self, Token, token};
 use crate::bytes::display;
@@ -114,7 +113,7 @@ fn pairs(bytes: &[u8]) -> Option<Vec<(&[u8], usize)>> {
 }
 
 /// The first objects; fewer where they are large.
-fn sample(task: &Task, objects: &Objects) -> Result<Vec<Record>> {
+fn sample(task: &Task, objects: &dyn Container) -> Result<Vec<Record>> {
     let (mut sample, mut bytes) = (Vec::<Record>::new(), 0_u64);
     while (sample.len() as u64) < SAMPLE && bytes < BYTES {
         let at = sample.len() as u64;
@@ -131,8 +130,8 @@ fn sample(task: &Task, objects: &Objects) -> Result<Vec<Record>> {
 }
 
 /// The columns of objects.
-pub(super) struct ObjectColumns {
-    objects: Arc<Objects>,
+pub struct ObjectColumns {
+    objects: Arc<dyn Container>,
     schema: SchemaRef,
     kinds: Vec<Kind>,
     /// The number of a key's column; `None` where the objects are no maps.
@@ -145,8 +144,8 @@ impl ObjectColumns {
     ///
     /// # Errors
     /// `Cancelled`; failures to read.
-    pub(super) fn find(task: &Task, objects: &Arc<Objects>, any: bool) -> Result<Option<ObjectColumns>> {
-        let sample = sample(task, objects)?;
+    pub fn find(task: &Task, objects: &Arc<dyn Container>, any: bool) -> Result<Option<ObjectColumns>> {
+        let sample = sample(task, objects.as_ref())?;
         let seen = sample.len() as u64;
         let (mut names, mut all, mut kind, mut are_maps) = (Vec::new(), HashMap::new(), Kind::Nil, seen > 0);
         let mut fields = 0_usize;
@@ -189,7 +188,7 @@ impl ObjectColumns {
     }
 
     fn says(&self, record: &Record, what: &str) {
-        let error = Error::malformed(format!("MessagePack: object {}: {what}", record.number));
+        let error = Error::malformed(format!("MessagePack: object {}: {what}", self.objects.name(record)));
         self.objects.problems().add(error.at(record.span.start));
     }
 }
