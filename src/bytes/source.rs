@@ -10,10 +10,12 @@
 
 mod braces;
 mod folder;
+mod growth;
 mod map;
 mod reader;
 
 pub use folder::Folder;
+pub use growth::Growth;
 pub use map::is_open;
 pub use reader::Reader;
 
@@ -218,6 +220,20 @@ impl Source {
             Backing::Slice { len, .. } => Some(*len),
             Backing::Stream(stream) => stream.known_len(),
             Backing::Folder | Backing::Files(_) => None,
+        }
+    }
+
+    /// Whether it is that source, and not another one of the same bytes.
+    pub fn is(&self, other: &Source) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// The file that the bytes are in as they are: its own, or that of what they are a slice of.
+    fn file(&self) -> Option<&MappedFile> {
+        match &self.0.backing {
+            Backing::File(file) => Some(file),
+            Backing::Slice { parent, .. } => parent.file(),
+            Backing::Memory(_) | Backing::Stream(_) | Backing::Folder | Backing::Files(_) => None,
         }
     }
 

@@ -2,7 +2,7 @@
 //! Gander writes it, how. And `Writer`: what a format can write.
 
 use crate::bytes::error::{Error, Result};
-use crate::bytes::source::Source;
+use crate::bytes::source::{Growth, Source};
 use crate::bytes::task::Task;
 use crate::data::content::image::orientation;
 use crate::data::content::{Array, Image, ImageInfo, Kind, Table};
@@ -37,6 +37,8 @@ pub struct Format {
     pub takes_any: bool,
     /// Whether a file without any bytes is one of its files, where the name says so: it holds nothing yet.
     pub may_be_empty: bool,
+    /// How its files change while they are read, by programs that write them.
+    pub growth: Growth,
     /// The kinds of content that its nodes hold.
     pub reads: &'static [Kind],
     /// Its arrays are the parameters of a model: what a look at a file begins with.
@@ -64,6 +66,7 @@ impl Format {
             sniff: None,
             takes_any: false,
             may_be_empty: false,
+            growth: Growth::Fixed,
             reads: &[],
             holds_weights: false,
             options: &[],

@@ -203,6 +203,7 @@ fn opened(
     verdict: Verdict,
     options: &Options,
 ) -> Result<Document> {
+    source.grows(verdict.format.growth)?;
     let opening = Opening { task, source, head, options };
     let root = guarded(|| (verdict.format.open)(&opening))?;
     let root = guard::node(Node { name: source.name().to_owned(), ..root });

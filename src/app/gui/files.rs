@@ -206,8 +206,20 @@ impl Files {
         });
         let own = |file: &&mut File| file.parts.is_empty();
         self.list.iter_mut().filter(own).for_each(|file| file.change = watch.change(&file.path));
-        let news: Vec<u64> =
-            self.list.iter_mut().filter_map(|file| file.poll(jobs).then_some(file.id)).collect();
+        let mut news = Vec::new();
+        for file in &mut self.list {
+            if file.poll(jobs) {
+                news.push(file.id);
+                let source = file.document().map(|document| &document.source);
+                if let Some(source) = source.filter(|source| source.may_grow()) {
+                    watch.opened(&file.path, source);
+                }
+            }
+        }
+        // What has grown is opened again, and what is there is shown until then.
+        let grown = |file: &&File| file.change == Some(Change::Grown) && file.document().is_some();
+        let grown: Vec<u64> = self.list.iter().filter(grown).map(|file| file.id).collect();
+        grown.into_iter().for_each(|id| self.reload(id, None));
         // Files that are not one table stand alone, without a word.
         self.list.retain(|file| file.parts.is_empty() || !matches!(file.state, State::Failed(_)));
         news

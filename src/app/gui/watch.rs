@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
 
+use gander::Source;
 use gander::jobs::Jobs;
 use parking_lot::{Condvar, Mutex};
 
@@ -14,6 +15,8 @@ use parking_lot::{Condvar, Mutex};
 pub(crate) enum Change {
     /// Its size or time is another one.
     Changed,
+    /// It was written to as its format allows while it is read; what was there is there.
+    Grown,
     /// It is not there any more.
     Gone,
 }
@@ -25,6 +28,8 @@ type Stamp = Option<(u64, Option<SystemTime>)>;
 struct Followed {
     stamp: Option<Stamp>,
     change: Option<Change>,
+    /// The file as it was opened, where it may grow.
+    source: Option<Source>,
 }
 
 #[derive(Default)]
@@ -54,6 +59,13 @@ impl Watch {
         self.0.nudge.notify_one();
     }
 
+    /// Looks whether a file grows that was opened as this one.
+    pub(crate) fn opened(&self, path: &Path, source: &Source) {
+        if let Some(followed) = self.0.files.lock().get_mut(path) {
+            followed.source = Some(source.clone());
+        }
+    }
+
     /// Watches it no more.
     pub(crate) fn forget(&self, path: &Path) {
         self.0.files.lock().remove(path);
@@ -79,8 +91,13 @@ fn look(shared: &Weak<Shared>, jobs: &Jobs) {
         for path in paths {
             // A network folder may take its time here; nothing waits for it.
             let stamp = stamp(&path);
+            let source = shared.files.lock().get(&path).and_then(|followed| followed.source.clone());
+            let has_grown = source.as_ref().is_some_and(Source::has_grown);
             if let Some(followed) = shared.files.lock().get_mut(&path) {
-                news |= followed.take(stamp);
+                // It may be another one by now.
+                let is_same = |known: &Source| source.as_ref().is_some_and(|source| source.is(known));
+                let has_grown = has_grown && followed.source.as_ref().is_some_and(is_same);
+                news |= followed.take(stamp, has_grown);
             }
         }
         if news {
@@ -94,7 +111,10 @@ fn look(shared: &Weak<Shared>, jobs: &Jobs) {
 
 impl Followed {
     /// Compares with how it was; true if there is news.
-    fn take(&mut self, now: Stamp) -> bool {
+    fn take(&mut self, now: Stamp, has_grown: bool) -> bool {
+        if has_grown && self.change != Some(Change::Changed) {
+            return self.change.replace(Change::Grown) != Some(Change::Grown);
+        }
         let Some(then) = self.stamp else {
             self.stamp = Some(now);
             return false;
@@ -123,12 +143,19 @@ mod tests {
     fn a_change_is_noticed_and_stays() {
         let at = |bytes| Some((bytes, Some(SystemTime::UNIX_EPOCH)));
         let mut file = Followed::default();
-        assert!(!file.take(at(1)));
-        assert!(!file.take(at(1)));
-        assert!(file.take(None));
+        assert!(!file.take(at(1), false));
+        assert!(!file.take(at(1), false));
+        assert!(file.take(None, false));
         assert_eq!(file.change, Some(Change::Gone));
-        assert!(file.take(at(2)));
-        assert!(!file.take(at(1)));
+        assert!(file.take(at(2), false));
+        assert!(!file.take(at(1), false));
+        assert_eq!(file.change, Some(Change::Changed));
+        let mut file = Followed::default();
+        assert!(!file.take(at(1), false));
+        assert!(file.take(at(2), true));
+        assert!(!file.take(at(3), true));
+        assert_eq!(file.change, Some(Change::Grown));
+        assert!(file.take(at(2), false));
         assert_eq!(file.change, Some(Change::Changed));
     }
 }

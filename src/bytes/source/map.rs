@@ -6,6 +6,7 @@
 //! that was there before. (mmap(2), sigaction(2); the table is fixed because a signal handler may
 //! neither lock nor allocate.)
 
+use super::Growth;
 use crate::bytes::error::{Error, Result};
 use bytes::Bytes;
 use std::fs::File;
@@ -22,7 +23,21 @@ pub(super) struct MappedFile {
     map: Option<Arc<Map>>,
     /// The whole map as `Bytes`; empty for an empty file, which cannot be mapped.
     bytes: Bytes,
+    growth: OnceLock<Growing>,
 }
+
+/// How a file may change, and by what it is known again.
+struct Growing {
+    growth: Growth,
+    /// The first and the last bytes that were there.
+    first: Vec<u8>,
+    last: Vec<u8>,
+    /// The state in which it was last looked at and found to be the same file.
+    known: parking_lot::Mutex<Option<Identity>>,
+}
+
+/// Bytes at the beginning and at the end by which a file is known again.
+const ENDS: u64 = 1 << 10;
 
 /// What makes a file the one that was opened.
 #[derive(PartialEq, Eq)]
@@ -56,7 +71,7 @@ impl MappedFile {
             (Some(map.clone()), Bytes::from_owner(MapOwner(map)))
         };
         OPEN.lock().push((identity.device, identity.inode));
-        Ok(MappedFile { file, identity, map, bytes })
+        Ok(MappedFile { file, identity, map, bytes, growth: OnceLock::new() })
     }
 
     pub(super) fn len(&self) -> u64 {
@@ -97,7 +112,75 @@ impl MappedFile {
 
     fn check(&self) -> Result<()> {
         let torn = self.map.as_ref().is_some_and(|m| m.torn());
-        if torn || Identity::of(&self.file)? != self.identity { Err(changed()) } else { Ok(()) }
+        if torn {
+            return Err(changed());
+        }
+        let now = Identity::of(&self.file)?;
+        if now == self.identity || self.has_grown_to(now) { Ok(()) } else { Err(changed()) }
+    }
+
+    /// How the file may change.
+    pub(super) fn growth(&self) -> Growth {
+        self.growth.get().map_or(Growth::Fixed, |growing| growing.growth)
+    }
+
+    /// Says how the file may change; only once.
+    pub(super) fn grows(&self, growth: Growth) -> Result<()> {
+        if growth == Growth::Fixed || self.growth.get().is_some() {
+            return Ok(());
+        }
+        let (first, last) = match growth {
+            Growth::Appended => self.ends()?,
+            Growth::Fixed | Growth::Live => Default::default(),
+        };
+        let growing = Growing { growth, first, last, known: parking_lot::Mutex::default() };
+        let _ = self.growth.set(growing);
+        Ok(())
+    }
+
+    /// The first and the last bytes of those that were there when it was opened.
+    fn ends(&self) -> std::io::Result<(Vec<u8>, Vec<u8>)> {
+        let len = self.identity.size.min(ENDS) as usize;
+        let (mut first, mut last) = (vec![0; len], vec![0; len]);
+        self.file.read_exact_at(&mut first, 0)?;
+        self.file.read_exact_at(&mut last, self.identity.size - len as u64)?;
+        Ok((first, last))
+    }
+
+    /// Whether it has changed in the way that it may.
+    pub(super) fn has_grown(&self) -> bool {
+        Identity::of(&self.file).is_ok_and(|now| now != self.identity && self.has_grown_to(now))
+    }
+
+    /// Whether it is that file.
+    pub(super) fn is(&self, device: u64, inode: u64) -> bool {
+        (self.identity.device, self.identity.inode) == (device, inode)
+    }
+
+    /// Whether the file as it is now is the one that was opened, changed in the way that it may.
+    fn has_grown_to(&self, now: Identity) -> bool {
+        let Some(growing) = self.growth.get() else { return false };
+        if now.size < self.identity.size {
+            return false;
+        }
+        match growing.growth {
+            Growth::Fixed => false,
+            Growth::Live => true,
+            // As many bytes as before are others, or were written once more.
+            Growth::Appended if now.size == self.identity.size => false,
+            Growth::Appended => {
+                let mut known = growing.known.lock();
+                if known.as_ref() == Some(&now) {
+                    return true;
+                }
+                let is_same =
+                    self.ends().is_ok_and(|(first, last)| first == growing.first && last == growing.last);
+                if is_same {
+                    *known = Some(now);
+                }
+                is_same
+            }
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! what reads as text opens here. (The encodings: <https://encoding.spec.whatwg.org/>.)
 
 use crate::bytes::error::Result;
+use crate::bytes::source::Growth;
 use crate::data::content::{Content, Kind, Text};
 use crate::data::format::{Format, Opening, OptionSpec};
 use crate::data::node::Node;
@@ -19,6 +20,7 @@ const ENCODING: OptionSpec = OptionSpec::new(
 
 /// The descriptor. Second to last in the list.
 pub static FORMAT: Format = Format {
+    growth: Growth::Appended,
     extensions: &[
         "txt", "text", "log", "md", "names", "xml", "yaml", "yml", "toml", "ini", "cfg", "conf", "html",
         "htm", "py", "r", "rs", "sh", "sql", "tex", "rst", "srt", "vtt",

@@ -12,6 +12,7 @@ mod tests;
 use crate::bytes::display;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use crate::bytes::source::Growth;
 use crate::data::content::{Content, Kind};
 use crate::data::format::{Format, Opening};
 use crate::data::node::Node;
@@ -28,6 +29,7 @@ use std::sync::Arc;
 
 /// The descriptor.
 pub static FORMAT: Format = Format {
+    growth: Growth::Appended,
     extensions: &["libsvm", "svmlight", "svm"],
     sniff: Some(sniff),
     reads: &[Kind::Table],

@@ -33,7 +33,7 @@ mod values;
 mod write;
 
 use crate::bytes::error::{Error, Result};
-use crate::bytes::source::Source;
+use crate::bytes::source::{Growth, Source};
 use crate::bytes::task::Task;
 use crate::data::content::{Content, Kind as ContentKind};
 use crate::data::format::{Format, Opening, Target};
@@ -50,6 +50,7 @@ use store::Store;
 
 /// The descriptor.
 pub static FORMAT: Format = Format {
+    growth: Growth::Live,
     extensions: &["mdb", "lmdb"],
     sniff: Some(sniff),
     targets: &[Target::new("lmdb", "LMDB", &["mdb", "lmdb"], &write::WRITER)],
@@ -89,6 +90,7 @@ fn open(opening: &Opening) -> Result<Node> {
         return file(task, source, source.name());
     }
     let data = source.child(task, DATA)?;
+    data.grows(FORMAT.growth)?;
     if Layout::find(&data.read_up_to(task, 0, 1 << 17)?).is_none() {
         return Err(Error::other_format(""));
     }

@@ -12,7 +12,7 @@ mod tree;
 mod write;
 
 use crate::bytes::error::{Error, Result, UnlessCancelled};
-use crate::bytes::source::Source;
+use crate::bytes::source::{Growth, Source};
 use crate::bytes::task::Task;
 use crate::data::content::{Content, Kind};
 use crate::data::format::{Format, Opening, Target};
@@ -27,6 +27,7 @@ use std::sync::Arc;
 
 /// The descriptor.
 pub static FORMAT: Format = Format {
+    growth: Growth::Appended,
     extensions: &["msgpack", "mpk", "mp", "msgpk"],
     mime: &["application/vnd.msgpack", "application/msgpack"],
     sniff: Some(sniff),

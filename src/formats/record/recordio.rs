@@ -15,6 +15,7 @@ mod tests;
 mod write;
 
 use crate::bytes::error::{Error, Result};
+use crate::bytes::source::Growth;
 use crate::bytes::task::Task;
 use crate::data::content::{Content, Kind, Rows, Table};
 use crate::data::format::{Format, Opening, Target};
@@ -31,6 +32,7 @@ use std::sync::Arc;
 
 /// The descriptor.
 pub static FORMAT: Format = Format {
+    growth: Growth::Appended,
     extensions: &["rec", "recordio"],
     sniff: Some(sniff),
     targets: &[Target::new("recordio", "RecordIO", &["rec"], &write::WRITER)],

@@ -3,6 +3,7 @@
 //! [`crate::engines::tfevents`]; a folder with such files is a training run, which is another format.
 
 use crate::bytes::error::Result;
+use crate::bytes::source::Growth;
 use crate::data::content::Kind;
 use crate::data::format::{Format, Opening};
 use crate::data::node::Node;
@@ -12,6 +13,7 @@ use crate::engines::tfevents;
 
 /// The descriptor.
 pub static FORMAT: Format = Format {
+    growth: Growth::Appended,
     extensions: &["tfevents"],
     sniff: Some(sniff),
     reads: &[Kind::Group, Kind::Table, Kind::Array, Kind::Image, Kind::Bytes],

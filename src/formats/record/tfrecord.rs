@@ -19,6 +19,7 @@ mod write;
 mod tests;
 
 use crate::bytes::error::{Error, Result};
+use crate::bytes::source::Growth;
 use crate::bytes::task::Task;
 use crate::data::content::{Content, Kind, Table};
 use crate::data::format::{Format, Opening, OptionSpec, Target};
@@ -41,6 +42,7 @@ pub use set::SET;
 
 /// The descriptor.
 pub static FORMAT: Format = Format {
+    growth: Growth::Appended,
     extensions: &["tfrecord", "tfrecords", "tfrec"],
     sniff: Some(sniff),
     may_be_empty: true,

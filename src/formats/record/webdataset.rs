@@ -20,6 +20,7 @@ mod tests;
 
 use crate::bytes::archive::tar;
 use crate::bytes::error::{Error, Result};
+use crate::bytes::source::Growth;
 use crate::data::content::{Content, Kind};
 use crate::data::format::{Format, Opening, Target};
 use crate::data::node::Node;
@@ -35,6 +36,7 @@ pub use set::SET;
 
 /// The descriptor.
 pub static FORMAT: Format = Format {
+    growth: Growth::Appended,
     extensions: &["tar"],
     sniff: Some(sniff),
     reads: &[Kind::Table, Kind::Image, Kind::Array, Kind::Text, Kind::Bytes],

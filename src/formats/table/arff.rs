@@ -12,6 +12,7 @@ mod tests;
 
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use crate::bytes::source::Growth;
 use crate::data::content::{Content, Kind as Contents};
 use crate::data::format::{Format, Opening};
 use crate::data::node::Node;
@@ -30,6 +31,7 @@ use std::sync::Arc;
 
 /// The descriptor.
 pub static FORMAT: Format = Format {
+    growth: Growth::Appended,
     extensions: &["arff"],
     sniff: Some(sniff),
     reads: &[Contents::Table],

@@ -15,6 +15,7 @@ pub mod write;
 
 use crate::bytes::display;
 use crate::bytes::error::Result;
+use crate::bytes::source::Growth;
 use crate::data::content::{Content, Kind, Table};
 use crate::data::format::{Format, Opening, Target};
 use crate::data::node::Node;
@@ -27,6 +28,7 @@ use table::CsvTable;
 
 /// The descriptor.
 pub static FORMAT: Format = Format {
+    growth: Growth::Appended,
     targets: &[
         Target::new("csv", "CSV", &["csv"], &write::WRITER),
         Target {

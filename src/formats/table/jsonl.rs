@@ -9,7 +9,7 @@
 
 use crate::bytes::display;
 use crate::bytes::error::{Error, Result};
-use crate::bytes::source::Source;
+use crate::bytes::source::{Growth, Source};
 use crate::bytes::task::Task;
 use crate::data::content::{Content, Kind, Table};
 use crate::data::format::{Format, Opening, Target};
@@ -23,6 +23,7 @@ use std::sync::Arc;
 
 /// The descriptor.
 pub static FORMAT: Format = Format {
+    growth: Growth::Appended,
     targets: &[Target::new(
         "jsonl",
         "JSON Lines",

@@ -18,6 +18,7 @@ use crate::gui::target::{ExportSource, NodeRef, QueryStart, TabContent};
 
 mod cancelling;
 mod explorer;
+mod following;
 mod palette;
 mod snapshots;
 mod start;

@@ -123,7 +123,7 @@ impl Drawn {
         match root.and_then(|file| file.change) {
             Some(Change::Changed) => self.change("changed on disk"),
             Some(Change::Gone) => self.change("not there any more"),
-            None => {}
+            Some(Change::Grown) | None => {}
         }
         // The caret stands where others have their icon, so that the names of one level stand below each other.
         let shows = node.content.is_some() || !node.has_children();

@@ -304,7 +304,8 @@ impl Pane {
             }
         }
         for node in self.content.nodes() {
-            if let Some(change) = cx.files.get(node.file).and_then(|file| file.change) {
+            let change = cx.files.get(node.file).and_then(|file| file.change);
+            if let Some(change) = change.filter(|change| *change != Change::Grown) {
                 changed(ui, &self.name, node.file, change, cx.actions);
             }
         }
@@ -463,6 +464,8 @@ fn changed(ui: &mut Ui, name: &str, file: u64, change: Change, actions: &mut Vec
             ui.set_min_width(ui.available_width());
             ui.label(theme::icon(Icon::Warning).color(theme.warn));
             let words = match change {
+                // It is opened again by itself, and then it is none.
+                Change::Grown => "has grown and is read again.",
                 Change::Changed => {
                     "has changed on disk since it was opened. What is shown may be old or broken."
                 }

@@ -15,6 +15,7 @@ use super::object::{Dataset, Object, kind};
 use super::variables::Variables;
 use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
+use crate::bytes::source::Growth;
 use crate::bytes::task::Task;
 use crate::data::cf;
 use crate::data::content::{Array, Content};
@@ -92,8 +93,12 @@ pub fn root(task: &Task, book: &Arc<FileIndex>) -> Result<Node> {
         node.remarks.push(format!("a user block of {} bytes stands before the HDF5 data", superblock.start));
     }
     if superblock.version == 3 && superblock.flags & 1 > 0 {
-        let how =
-            if superblock.flags & 4 > 0 { " by a writer that others may read beside (SWMR)" } else { "" };
+        let is_swmr = superblock.flags & 4 > 0;
+        if is_swmr {
+            // Its writer keeps an order in which readers find each structure whole.
+            book.file().source().grows(Growth::Live)?;
+        }
+        let how = if is_swmr { " by a writer that others may read beside (SWMR)" } else { "" };
         node.remarks.push(format!("the file is marked as open for writing{how}; it may be incomplete"));
     }
     if let Some(end) = superblock.end.filter(|end| *end > book.file().len()) {
