@@ -8,12 +8,14 @@
 //! compared with what it was at open; a file that shrinks *during* a read of the map is caught by
 //! [`map`]'s guard. Both end in an error that says so, not in a crash or in mixed data.
 
+mod beneath;
 mod braces;
 mod folder;
 mod growth;
 mod map;
 mod reader;
 
+pub use beneath::FileBeneath;
 pub use folder::Folder;
 pub use growth::Growth;
 pub use map::is_open;

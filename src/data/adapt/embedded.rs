@@ -2,14 +2,17 @@
 
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use crate::bytes::source::{FileBeneath, Source};
 use crate::bytes::task::Task;
 use crate::data::cell;
 use crate::data::content::table::batch;
 use crate::data::content::{Layout, Rows, Table, TableFacts};
 use crate::data::media::Place;
-use arrow::array::{Array, ArrayRef, BinaryBuilder, RecordBatch, StringBuilder, StructArray};
+use arrow::array::{Array, ArrayRef, BinaryArray, RecordBatch, StringArray, StructArray};
 use arrow::buffer::NullBuffer;
 use arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef};
+use bytes::Bytes;
+use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -46,29 +49,55 @@ impl EmbeddedFiles {
 
     /// Paths with the bytes of their files.
     fn files(&self, task: &Task, paths: &dyn Array) -> Result<ArrayRef> {
-        let (mut bytes, mut names) = (BinaryBuilder::new(), StringBuilder::new());
-        let mut there = Vec::with_capacity(paths.len());
-        let mut total = 0_u64;
-        for row in 0..paths.len() {
-            task.check()?;
-            let path = cell::shown(paths, row).filter(|_| paths.is_valid(row));
-            there.push(path.is_some());
-            let Some(path) = path else {
-                bytes.append_null();
-                names.append_null();
-                continue;
-            };
-            let missing = || Error::io(format!("{path:?} is not there, or not in the folder of its table"));
-            let file = self.place.open(task, &path)?.ok_or_else(missing)?;
-            let len = file.len(task)?;
-            total = total.saturating_add(len);
-            limits::check(total, i32::MAX as u64, "the files of a few rows")?;
-            bytes.append_value(file.read(task, 0..len)?);
-            names.append_value(path);
-        }
-        self.average.fetch_max((total / paths.len().max(1) as u64).max(1), Ordering::Relaxed);
-        let columns: Vec<ArrayRef> = vec![Arc::new(bytes.finish()), Arc::new(names.finish())];
+        let names: Vec<Option<String>> =
+            (0..paths.len()).map(|row| cell::shown(paths, row).filter(|_| paths.is_valid(row))).collect();
+        let open = |name: &Option<String>| name.as_deref().map(|name| self.open(task, name)).transpose();
+        let files = names.par_iter().map(open).collect::<Result<Vec<Option<File>>>>()?;
+        let total = files.iter().flatten().fold(0_u64, |total, file| total.saturating_add(file.len()));
+        limits::check(total, i32::MAX as u64, "the files of a few rows")?;
+        self.average.fetch_max((total / names.len().max(1) as u64).max(1), Ordering::Relaxed);
+        let read = |file: Option<File>| file.map(|file| file.read(task)).transpose();
+        let bytes = files.into_par_iter().map(read).collect::<Result<Vec<Option<Bytes>>>>()?;
+        let there: Vec<bool> = names.iter().map(Option::is_some).collect();
+        let columns: Vec<ArrayRef> =
+            vec![Arc::new(bytes.into_iter().collect::<BinaryArray>()), Arc::new(StringArray::from(names))];
         Ok(Arc::new(StructArray::try_new(file_fields(), columns, Some(NullBuffer::from(there)))?))
+    }
+
+    /// The file that a path names.
+    fn open(&self, task: &Task, path: &str) -> Result<File> {
+        task.check()?;
+        if let Some(file) = self.place.beneath(path) {
+            return Ok(File::Plain(file));
+        }
+        let missing = || Error::io(format!("{path:?} is not there, or not in the folder of its table"));
+        let source = self.place.open(task, path)?.ok_or_else(missing)?;
+        let len = source.len(task)?;
+        Ok(File::Source(source, len))
+    }
+}
+
+/// An open file.
+enum File {
+    Plain(FileBeneath),
+    /// With its length.
+    Source(Source, u64),
+}
+
+impl File {
+    fn len(&self) -> u64 {
+        match self {
+            File::Plain(file) => file.len(),
+            File::Source(_, len) => *len,
+        }
+    }
+
+    fn read(self, task: &Task) -> Result<Bytes> {
+        task.check()?;
+        match self {
+            File::Plain(file) => file.read().map(Bytes::from),
+            File::Source(source, len) => source.read(task, 0..len),
+        }
     }
 }
 
@@ -121,9 +150,8 @@ impl Table for EmbeddedFiles {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bytes::source::Source;
     use crate::data::content::table::MemoryTable;
-    use arrow::array::{AsArray, StringArray};
+    use arrow::array::AsArray;
 
     #[test]
     fn paths_become_files_and_a_missing_one_is_said() {

@@ -3,7 +3,7 @@
 use super::{Held, MediaColumn};
 use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
-use crate::bytes::source::Source;
+use crate::bytes::source::{FileBeneath, Source};
 use crate::bytes::task::Task;
 use crate::data::cell;
 use crate::data::content::array::Plain;
@@ -73,6 +73,23 @@ impl Place {
             self.source.sibling(task, &name).unless_cancelled()?
         };
         Ok(opened.ok().filter(|source| !source.is_folder()))
+    }
+
+    /// The file of this name, to be read whole; `None` where [`open`](Place::open) is to be asked.
+    pub fn beneath(&self, name: &str) -> Option<FileBeneath> {
+        let name = self.inner(name)?;
+        if let Some(folder) = &self.folder {
+            return FileBeneath::open(folder, &name);
+        }
+        let path = self.source.path()?;
+        if !self.source.is_folder() {
+            return FileBeneath::open(path.parent()?, &name);
+        }
+        let first = match self.below.as_str() {
+            "" => None,
+            below => FileBeneath::open(path, &format!("{below}/{name}")),
+        };
+        first.or_else(|| FileBeneath::open(path, &name))
     }
 
     /// A name as one in the folder. URIs of other schemes and what lies outside is none.

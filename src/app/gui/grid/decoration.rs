@@ -19,6 +19,9 @@ const HEIGHT: f32 = 14.0;
 /// The most that a picture takes of the width of a cell.
 const PICTURE: f32 = 96.0;
 
+/// Above and below a picture in a low row, together.
+const LOW_MARGIN: f32 = 4.0;
+
 /// The room that it takes beside the text.
 pub(super) fn width(decoration: &Decoration) -> f32 {
     match decoration {
@@ -74,10 +77,9 @@ pub(super) fn paint(
         }
         Decoration::Alarm => (inner, Some(theme.bad)),
         Decoration::Picture { texture, proportion } => {
-            if inner.height() < 1.5 * size::ROW {
-                return (inner, None);
-            }
-            let room = vec2(PICTURE.min(inner.width()), inner.height() - space::S2);
+            // In a low row it fills nearly all of the height.
+            let margin = if inner.height() < 1.5 * size::ROW { LOW_MARGIN } else { space::S2 };
+            let room = vec2(PICTURE.min(inner.width()), (inner.height() - margin).max(1.0));
             let height = room.y.min(room.x / proportion.max(0.01));
             let shown = vec2((height * proportion).max(1.0), height.max(1.0));
             let at = pos2(inner.left(), inner.center().y - shown.y / 2.0);

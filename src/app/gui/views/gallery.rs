@@ -151,25 +151,27 @@ impl Page {
         true
     }
 
-    /// Makes small pictures for the cells of the first column of pictures in these rows.
-    pub(super) fn want_cells(&mut self, ui: &Ui, jobs: &Jobs, table: &Arc<dyn Table>, rows: Range<u64>) {
+    /// Makes small pictures for the cells of the first column of pictures in the rows and columns in sight.
+    pub(super) fn want_cells(
+        &mut self,
+        ui: &Ui,
+        jobs: &Jobs,
+        table: &Arc<dyn Table>,
+        (rows, columns): &(Range<u64>, Vec<usize>),
+    ) {
         let Some(found) = self.known.clone() else { return };
         let Some(ask) = self.ask(table.as_ref(), ui.pixels_per_point()) else { return };
+        if !columns.contains(&ask.column.column) {
+            return;
+        }
         let side = (CELL * ui.pixels_per_point()).ceil() as u32;
         let ask = Ask { label: None, caption: None, boxes: None, key_points: None, mask: None, side, ..ask };
-        self.cells.want(ui.ctx(), jobs, table, &ask, &found.place, rows);
+        self.cells.want(ui.ctx(), jobs, table, &ask, &found.place, rows.clone());
     }
 
     /// Whether the cells of a column hold files or arrays, or name files, as far as that is known.
     pub(super) fn holds_media(&self, column: usize) -> bool {
         self.known.as_ref().is_some_and(|found| found.media.column(column).is_some())
-    }
-
-    /// Rows are low from now on.
-    pub(super) fn forget_cells(&mut self) {
-        if self.cells.look().is_some() {
-            self.cells = Thumbs::default();
-        }
     }
 
     /// The picture of a cell, as far as it is in memory.

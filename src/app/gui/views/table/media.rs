@@ -48,14 +48,10 @@ impl TableView {
         }
     }
 
-    /// Small pictures for cells, where rows are tall enough for them.
+    /// Small pictures for cells.
     pub(super) fn want_cell_pictures(&mut self, ui: &Ui, cx: &ViewCx<'_>) {
         let sheet = self.end.sheet().unwrap_or(&self.main);
-        if sheet.grid.wrap() {
-            self.gallery.want_cells(ui, cx.jobs, &sheet.table, sheet.seen.0.clone());
-        } else {
-            self.gallery.forget_cells();
-        }
+        self.gallery.want_cells(ui, cx.jobs, &sheet.table, &sheet.seen);
     }
 
     pub(super) fn gallery_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
