@@ -10,7 +10,7 @@ use crate::data::dtype::DType;
 use crate::data::node::{Node, Value};
 use crate::data::security::Report;
 use crate::data::sniff::{Head, Magic, Match};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io::{Seek, Write};
 use std::path::Path;
 use std::str::FromStr;
@@ -555,6 +555,12 @@ impl std::fmt::Display for Loss {
             (false, false) => write!(f, "{}, {}: {}", self.path, self.subject, self.what),
         }
     }
+}
+
+/// Losses for people: those that say the same of the same place stand once, though they are of several kinds.
+pub fn worded<'a>(losses: impl IntoIterator<Item = &'a Loss>) -> Vec<&'a Loss> {
+    let mut said = HashSet::new();
+    losses.into_iter().filter(|loss| said.insert((loss.to_string(), loss.serious))).collect()
 }
 
 /// A loss that leaves values and their meaning as they are.

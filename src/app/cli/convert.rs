@@ -4,7 +4,7 @@ use super::{Stop, progress};
 use gander::convert::{self, Consent, Item, Plan, Selection, TARGETS, Target};
 use gander::data::adapt::ImageArray;
 use gander::data::content::{Array, Content};
-use gander::data::format::{Loss, Options};
+use gander::data::format::{Loss, Options, worded};
 use gander::data::node::Node;
 use gander::{Error, Task};
 use serde_json::{Value as Json, json};
@@ -96,7 +96,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
                     "path": out, "format": target.id, "bytes": done.bytes, "losses": losses_json(&losses),
                 }))?;
             } else {
-                losses.iter().for_each(|loss| eprintln!("{out}: {loss}"));
+                worded(losses).iter().for_each(|loss| eprintln!("{out}: {loss}"));
             }
             let cut = nodes.iter().filter(|(node, path)| super::found(node, path)).count();
             Ok(ExitCode::from(u8::from(cut > 0)))
@@ -175,12 +175,12 @@ fn report(plan: &Plan, out: &str, args: &Args) -> anyhow::Result<ExitCode> {
         }))?;
     } else if args.dry_run {
         let mut text: String = plan.outline.iter().map(|(name, word)| format!("{name}  {word}\n")).collect();
-        plan.losses.iter().for_each(|loss| text.push_str(&format!("! {loss}\n")));
+        worded(&plan.losses).iter().for_each(|loss| text.push_str(&format!("! {loss}\n")));
         super::print(&text)?;
     }
     if refused {
         let serious = plan.losses.iter().filter(|loss| loss.serious);
-        serious.for_each(|loss| eprintln!("{out}: would lose: {loss}"));
+        worded(serious).iter().for_each(|loss| eprintln!("{out}: would lose: {loss}"));
         eprintln!("{out}: nothing was written; --allow-loss writes it all the same");
     }
     Ok(ExitCode::from(u8::from(refused)))

@@ -267,7 +267,8 @@ proptest! {
                 let texts = shown(made);
                 match (made, cell) {
                     (Made::Unset, None) => {}
-                    (_, Some(cell)) if cell.starts_with('{') => prop_assert!(cell.contains("List")),
+                    // A column of several kinds has each feature as protobuf's JSON.
+                    (_, Some(cell)) if cell.starts_with("{\"") && cell.contains("List\":") => {}
                     (Made::Bytes(values), Some(cell)) => {
                         // As text or in hexadecimal, alone or in a list.
                         let plain: Vec<String> = values.iter().map(|v| String::from_utf8_lossy(v).into_owned()).collect();

@@ -3,7 +3,7 @@
 use egui::{Align, ComboBox, Layout, RichText, ScrollArea, TextEdit, Ui, vec2};
 use gander::bytes::display;
 use gander::convert::{self, Item, Plan, Target as FileType};
-use gander::data::format::Options;
+use gander::data::format::{Options, worded};
 
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Severity, Theme, size, space};
@@ -160,8 +160,9 @@ pub(super) fn losses(ui: &mut Ui, plan: &Plan, agreed: &mut bool) {
         });
         return;
     }
-    let serious = plan.losses.iter().filter(|loss| loss.serious).count() as u64;
-    let gone = plan.losses.iter().filter(|loss| !loss.kind.is_form()).count() as u64;
+    let mut told = worded(&plan.losses);
+    let serious = told.iter().filter(|loss| loss.serious).count() as u64;
+    let gone = told.iter().filter(|loss| !loss.kind.is_form()).count() as u64;
     let note = match (serious, gone) {
         (0, 0) => "only the outer form changes".to_owned(),
         (0, 1) => "values stay; 1 of them drops what is said of values".to_owned(),
@@ -171,11 +172,10 @@ pub(super) fn losses(ui: &mut Ui, plan: &Plan, agreed: &mut bool) {
     };
     let color = if serious > 0 { theme.bad } else { theme.warn };
     theme::section_head(ui, "What does not survive", Some((&note, color)));
-    let height = (plan.losses.len() as f32 * 20.0).clamp(20.0, 110.0);
-    let mut sorted: Vec<_> = plan.losses.iter().collect();
-    sorted.sort_by_key(|loss| !loss.serious);
+    let height = (told.len() as f32 * 20.0).clamp(20.0, 110.0);
+    told.sort_by_key(|loss| !loss.serious);
     ScrollArea::vertical().id_salt("losses").max_height(height).auto_shrink([false, true]).show(ui, |ui| {
-        for loss in sorted.into_iter().take(LISTED) {
+        for loss in told.into_iter().take(LISTED) {
             ui.horizontal_wrapped(|ui| {
                 let color = if loss.serious { theme.bad } else { theme.warn };
                 let glyph = if loss.serious { Icon::Problem } else { Icon::Warning };
