@@ -53,7 +53,7 @@ pub(super) struct Told {
     pub(super) fault: Option<Error>,
     pub(super) done: bool,
     pub(super) at: u64,
-    /// Whether the pickle makes a value.
+    /// Whether the pickle has an end mark.
     pub(super) whole: bool,
     pub(super) persistent: u64,
     pub(super) opcodes: u64,

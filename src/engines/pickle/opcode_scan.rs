@@ -53,8 +53,8 @@ pub(super) struct OpcodeScan {
     persistent: u64,
     inlined: bool,
     done: bool,
-    /// The value that the pickle makes, once that is known.
-    root: Option<Entry>,
+    /// The end mark was met. What follows is looked into then, also where no value lies before it.
+    ended: bool,
     fault: Option<Error>,
 }
 
@@ -79,7 +79,7 @@ impl OpcodeScan {
             persistent: 0,
             inlined: false,
             done: false,
-            root: None,
+            ended: false,
             fault: None,
         }
     }
@@ -98,9 +98,9 @@ impl OpcodeScan {
         self.spans.ops
     }
 
-    /// Whether the pickle makes a value.
+    /// Whether the pickle has an end mark.
     pub(super) fn is_whole(&self) -> bool {
-        self.root.is_some()
+        self.ended
     }
 
     pub(super) fn persistent(&self) -> u64 {
@@ -185,8 +185,8 @@ impl OpcodeScan {
         }
         if op == Op::Stop {
             self.at = next;
-            self.root = self.spans.top(0);
-            if self.root.is_none() {
+            self.ended = true;
+            if self.spans.top(0).is_none() {
                 self.spans.err("takes a value from its empty stack", at);
             }
             return self.finish(task, huge);

@@ -99,6 +99,20 @@ proptest! {
     }
 }
 
+/// A record of eight bytes with its checksum looks like the head of a record that is longer than all: it is none.
+#[test]
+fn eight_bytes_and_their_checksum_are_no_head() {
+    for (at, by) in [(0, 1), (7, 1), (8, 1), (11, 242)] {
+        let all = [vec![1; 35], vec![208, 215, 164, 91, 103, 27, 218, 184], vec![2; 31], vec![3; 8], vec![4; 5]];
+        let (mut bytes, places) = written(&all);
+        bytes[places[1] as usize + at] ^= by;
+        let source = Source::memory("a", bytes);
+        let (index, errors) = found(&source, 1000);
+        assert_eq!(errors.len(), 1);
+        assert_eq!(records(&source, &index, 0..u64::MAX), [&all[..1], &all[2..]].concat());
+    }
+}
+
 /// More frames than are kept: the others are found from those that are.
 #[test]
 fn the_index_of_very_many_records_stays_small() {

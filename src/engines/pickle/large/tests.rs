@@ -243,12 +243,32 @@ proptest! {
         if let Some(node) = maker.root(&Task::new(), "x").unwrap() {
             tree(&Arc::new(node));
         }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3_000))]
+
+    /// What the machine would import from damaged ones, the walk over their opcodes names too.
+    #[test]
+    fn the_walk_names_what_damaged_ones_import(made in any_container(), at: prop::sample::Index, byte: u8) {
+        let mut bytes = pickled(&made, false);
+        let at = at.index(bytes.len());
+        bytes[at] = byte;
+        let source = Bytes::from(bytes.clone());
         let report = crate::engines::pickle::examine(&Task::new(), &source).unwrap();
         let found = reported(&bytes);
         prop_assert!(report.globals.iter().all(|name| found.globals.contains(name) || found.globals.contains("?.?")),
             "{:?} {:?}", report, found);
         prop_assert!(found.verdict >= report.verdict.min(Verdict::Unusual), "{:?} {:?}", report, found);
     }
+}
+
+/// A pickle that ends without a value hides nothing of what follows it.
+#[test]
+fn what_follows_an_early_end_is_looked_into() {
+    let found = reported(b"\x80\x02.\x80\x02cos\nsystem\n.");
+    assert!(found.globals.iter().any(|name| name == "os.system"), "{found:?}");
 }
 
 /// What the walks over all opcodes of all pickles find.
