@@ -93,6 +93,7 @@ pub mod record {
 
 /// Formats of pictures and sound.
 pub mod media {
+    pub mod audio;
     pub mod image;
 }
 
@@ -182,6 +183,15 @@ pub static FORMATS: &[&Format] = &[
     &media::image::EXR,
     &media::image::ICO,
     &media::image::TGA,
+    &media::audio::WAV,
+    &media::audio::W64,
+    &media::audio::AIFF,
+    &media::audio::AU,
+    &media::audio::CAF,
+    &media::audio::FLAC,
+    &media::audio::OGG,
+    &media::audio::M4A,
+    &media::audio::MP3,
     &python::joblib::FORMAT,
     &python::pickle::FORMAT,
     // containers

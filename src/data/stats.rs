@@ -14,6 +14,7 @@ mod norms;
 mod sample;
 mod selection;
 mod sketch;
+mod sound;
 pub mod spectrum;
 pub mod summary;
 mod table;
@@ -27,6 +28,7 @@ pub use image::{ChannelStats, ImageStats, image};
 pub use norms::{Norms, Profile, norms};
 pub use sample::sampled;
 pub use selection::{SelectionStats, Total, selection};
+pub use sound::{Loudness, sound};
 pub use table::{ColumnStats, TableStats, table};
 
 /// How many values are different.

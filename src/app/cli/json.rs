@@ -76,6 +76,10 @@ fn node(
     if let Some(content) = &node_.content {
         super::look(task, node_)?;
         object.insert(content.kind().word().into(), facts(content));
+        if let Some(sound) = sound(content) {
+            object.insert("kind".into(), "audio".into());
+            object.insert("audio".into(), sound);
+        }
     }
     if !matches!(node_.children, Children::None) {
         children(task, node_, path, depth, &mut object, pickles)?;
@@ -131,6 +135,16 @@ fn attribute(value: &Value) -> Json {
         Value::Text(text) => text.clone().into(),
         Value::Json(json) => json.clone(),
     }
+}
+
+/// What is said of an array that is a sound.
+pub(crate) fn sound(content: &Content) -> Option<Json> {
+    let Content::Array(array) = content else { return None };
+    let sound = array.facts().sound?;
+    let (frames, channels) = (array.shape().first(), array.shape().get(1));
+    Some(json!({
+        "codec": sound.codec, "rate": sound.rate, "channels": channels, "frames": frames, "bits": sound.bits,
+    }))
 }
 
 /// The object named after a content's kind.

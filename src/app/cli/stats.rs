@@ -106,7 +106,9 @@ impl Report {
 }
 
 fn entry(task: &Task, node: &Arc<Node>, path: &str, bins: Option<usize>) -> Result<Json, Error> {
-    let kind = node.statistics.as_ref().map_or(node.kind().word(), |own| own.kind());
+    let is_sound = node.content.as_ref().is_some_and(|content| json::sound(content).is_some());
+    let of_content = if is_sound { "audio" } else { node.kind().word() };
+    let kind = node.statistics.as_ref().map_or(of_content, |own| own.kind());
     let facts = gander::bytes::guard::guarded(|| facts(task, node, bins));
     let mut object = json!({ "path": path, "name": node.name, "kind": kind });
     match facts.unless_cancelled()? {
@@ -124,7 +126,14 @@ fn facts(task: &Task, node: &Node, bins: Option<usize>) -> Result<Map<String, Js
     }
     let content = node.content.as_ref().map(|content| match content {
         Content::Array(array) => {
-            gander::data::stats::array(array.as_ref(), task, bins).map(|s| array_json(&s))
+            let mut json = array_json(&gander::data::stats::array(array.as_ref(), task, bins)?);
+            if let Some(Json::Object(said)) = json::sound(content) {
+                let loudness = gander::data::stats::sound(array.as_ref(), task)?;
+                said.into_iter().for_each(|(name, value)| json[name] = value);
+                json["rms"] = float(loudness.rms);
+                json["crc32_int32"] = json!(loudness.crc32);
+            }
+            Ok(json)
         }
         Content::Table(table) => table_json(task, table.as_ref(), bins),
         Content::Image(image) => image_json(task, image.as_ref()),

@@ -150,7 +150,12 @@ fn summary(node: &Node) -> String {
         },
         Some(Content::Table(table)) => format!("table {} × {}", table.rows(), table.schema().fields().len()),
         Some(Content::Array(array)) => {
-            format!("{} {}", array.facts().type_name(array.dtype()), display::shape(array.shape()))
+            let facts = array.facts();
+            let array = format!("{} {}", facts.type_name(array.dtype()), display::shape(array.shape()));
+            match facts.sound {
+                Some(sound) => format!("audio {array}, {}, {} Hz", sound.codec, sound.rate),
+                None => array,
+            }
         }
         Some(Content::Image(image)) => {
             let info = image.info();

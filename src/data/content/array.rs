@@ -147,6 +147,21 @@ pub struct ArrayFacts {
     pub scaling: Option<Scaling>,
     /// The names of values, for enumerations and flags.
     pub value_names: Vec<(i64, String)>,
+    /// What is known of it as a sound: its shape is frames by channels then.
+    pub sound: Option<Sound>,
+}
+
+/// What is known of an array that is a sound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sound {
+    /// How the file codes samples: `pcm_s16le`, `flac`, `mp3`.
+    pub codec: String,
+    /// Frames a second.
+    pub rate: u32,
+    /// Bits of a sample in the file; `None` for codecs that have no such number.
+    pub bits: Option<u32>,
+    /// Integers reach from `-2^(full - 1)` to `2^(full - 1) - 1`; floats from -1 to 1, whatever this says.
+    pub full: u32,
 }
 
 impl ArrayFacts {

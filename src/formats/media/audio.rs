@@ -1,0 +1,125 @@
+//! Sounds: WAV (also RF64, BW64 and RIFX), Sony Wave64, AIFF and AIFC, Sun AU, Apple's CAF, FLAC, Ogg, MP3 and M4A.
+//!
+//! A sound is an array of frames by channels with [`ArrayFacts::sound`](crate::data::content::ArrayFacts). Samples that
+//! lie uncompressed in the file are read from where they lie (`pcm`), so that a part of an hour reads its own bytes
+//! only. Others are decoded by packets from the nearest place that can be sought (`packets`).
+//!
+//! - WAV: <https://www.mmsp.ece.mcgill.ca/Documents/AudioFormats/WAVE/WAVE.html>, RF64: EBU Tech 3306
+//! - AIFF: <https://www.mmsp.ece.mcgill.ca/Documents/AudioFormats/AIFF/AIFF.html>
+//! - AU: <https://pubs.opengroup.org/external/auformat.html>
+//! - CAF: <https://developer.apple.com/library/archive/documentation/MusicAudio/Reference/CAFSpec/>
+//! - FLAC: RFC 9639; Ogg: RFC 3533; MP3: ISO 11172-3; M4A: ISO 14496-12
+
+mod aiff;
+mod au;
+mod caf;
+mod packets;
+mod pcm;
+mod riff;
+
+use crate::bytes::error::Result;
+use crate::data::content::Kind;
+use crate::data::format::{Format, Opening};
+use crate::data::media::sound;
+use crate::data::node::Node;
+use crate::data::sniff::{Head, Magic, Match};
+
+/// WAV, also in its forms of 64 bits (RF64, BW64) and of big-endian numbers (RIFX).
+pub static WAV: Format = Format {
+    extensions: &["wav", "wave", "bwf", "rf64"],
+    mime: &["audio/x-wav", "audio/vnd.wave"],
+    magic: &[Magic::at(8, b"WAVE")],
+    sniff: Some(|head| yes(riff::is_wav(head))),
+    reads: &[Kind::Array],
+    ..Format::new("wav", "WAV sound", riff::open)
+};
+
+/// Sony Wave64: chunks as those of WAV, with GUIDs and sizes of 64 bits.
+pub static W64: Format = Format {
+    extensions: &["w64"],
+    magic: &[Magic::at(0, b"riff\x2e\x91\xcf\x11\xa5\xd6\x28\xdb\x04\xc1\0\0")],
+    reads: &[Kind::Array],
+    ..Format::new("w64", "Wave64 sound", riff::open_w64)
+};
+
+/// AIFF and AIFC.
+pub static AIFF: Format = Format {
+    extensions: &["aiff", "aif", "aifc"],
+    mime: &["audio/x-aiff"],
+    magic: &[Magic::at(8, b"AIFF"), Magic::at(8, b"AIFC")],
+    sniff: Some(|head| yes(aiff::is_aiff(head))),
+    reads: &[Kind::Array],
+    ..Format::new("aiff", "AIFF sound", aiff::open)
+};
+
+/// Sun's and NeXT's audio.
+pub static AU: Format = Format {
+    extensions: &["au", "snd"],
+    mime: &["audio/basic"],
+    magic: &[Magic::at(0, b".snd")],
+    reads: &[Kind::Array],
+    ..Format::new("au", "AU sound", au::open)
+};
+
+/// Apple's Core Audio Format.
+pub static CAF: Format = Format {
+    extensions: &["caf"],
+    mime: &["audio/x-caf"],
+    magic: &[Magic::at(0, b"caff\0\x01")],
+    reads: &[Kind::Array],
+    ..Format::new("caf", "Core Audio sound", caf::open)
+};
+
+/// FLAC.
+pub static FLAC: Format = Format {
+    extensions: &["flac"],
+    mime: &["audio/flac"],
+    magic: &[Magic::at(0, b"fLaC")],
+    reads: &[Kind::Array],
+    ..Format::new("flac", "FLAC sound", packed)
+};
+
+/// Ogg with Vorbis or FLAC.
+pub static OGG: Format = Format {
+    extensions: &["ogg", "oga", "opus"],
+    mime: &["audio/ogg"],
+    magic: &[Magic::at(0, b"OggS")],
+    reads: &[Kind::Array],
+    ..Format::new("ogg", "Ogg sound", packed)
+};
+
+/// MPEG-4 with AAC or Apple Lossless.
+pub static M4A: Format = Format {
+    extensions: &["m4a", "m4b"],
+    mime: &["audio/mp4"],
+    magic: &[Magic::at(4, b"ftypM4A"), Magic::at(4, b"ftypM4B")],
+    reads: &[Kind::Array],
+    ..Format::new("m4a", "MPEG-4 sound", packed)
+};
+
+/// MPEG audio of layer 3.
+pub static MP3: Format = Format {
+    extensions: &["mp3"],
+    mime: &["audio/mpeg"],
+    sniff: Some(mp3),
+    reads: &[Kind::Array],
+    ..Format::new("mp3", "MP3 sound", packed)
+};
+
+fn yes(sure: bool) -> Match {
+    if sure { Match::Yes } else { Match::No }
+}
+
+/// Frames have a weak sign, so the name must say so too; tags of ID3 have a strong one.
+fn mp3(head: &Head) -> Match {
+    match sound(&head.first) {
+        Some("MP3") if head.first.starts_with(b"ID3") => Match::Yes,
+        Some("MP3") => Match::Maybe,
+        _ => Match::No,
+    }
+}
+
+/// A sound that is decoded by packets.
+fn packed(opening: &Opening) -> Result<Node> {
+    packets::node(opening.task, opening.source)
+}
