@@ -210,6 +210,10 @@ fn array(file: &File, node: &Node) -> Option<String> {
         },
         "npz" => format!("import numpy as np\narray = np.load({from}){}", item(key)),
         "bloscpack" => format!("import bloscpack\narray = bloscpack.unpack_ndarray_from_file({from})"),
+        "wav" | "w64" | "aiff" | "au" | "caf" | "flac" | "ogg" | "mp3" => {
+            format!("import soundfile\narray, rate = soundfile.read({from}, always_2d=True)")
+        }
+        "m4a" => format!("import librosa\narray, rate = librosa.load({from}, sr=None, mono=False)"),
         "idx" => format!("import idx2numpy\narray = idx2numpy.convert_from_file({from})"),
         "hdf5" => format!("import h5py\narray = h5py.File({from}, \"r\"){}", item(&file.inner)),
         "netcdf4" | "netcdf3" if root => format!("import xarray as xr\ndataset = xr.open_dataset({from})"),

@@ -125,6 +125,8 @@ struct Stream {
     track: u32,
     /// The frame that the next decoded one is.
     at: u64,
+    /// Decoded bytes of the frames before `at` that nobody has taken yet: packets do not end where blocks do.
+    left: Vec<u8>,
     /// What time stamps count from: that of frame 0. Known once a packet was decoded at a known place.
     origin: Option<i64>,
 }
@@ -168,7 +170,10 @@ impl Stream {
                 other => failed(other),
             })?;
         let track = track.id;
-        Ok((Stream { format, decoder, track, at: 0, origin: None }, Header { params, frames, counts }))
+        Ok((
+            Stream { format, decoder, track, at: 0, left: Vec::new(), origin: None },
+            Header { params, frames, counts },
+        ))
     }
 
     /// The next packet of the track; `None` at the end.
@@ -336,6 +341,11 @@ impl Packets {
         self.shape.get(1).copied().unwrap_or(1) as usize
     }
 
+    /// How many frames a stream has left.
+    fn left(&self, stream: &Stream) -> u64 {
+        stream.left.len() as u64 / (self.channels() as u64 * self.dtype.size()).max(1)
+    }
+
     fn frames(&self) -> u64 {
         self.shape.first().copied().unwrap_or(0)
     }
@@ -354,17 +364,14 @@ impl Packets {
         let until = (from + BLOCK).min(self.frames());
         // A stream that failed is not used again.
         let mut stream = match kept.take() {
-            Some(stream) if stream.at == from => stream,
+            Some(stream) if stream.at.checked_sub(self.left(&stream)) == Some(from) => stream,
             _ => catch_decoder_panic("the decoder of sounds", || self.sought(task, from))?,
         };
         let block =
             catch_decoder_panic("the decoder of sounds", || self.decoded(task, &mut stream, from, until))?;
         let block = Arc::new(block);
         BLOCKS.put(key, block.clone(), block.len());
-        // Packets do not end where blocks do: only at the end of the sound there is nothing to go on with.
-        if stream.at == until {
-            *kept = Some(stream);
-        }
+        *kept = Some(stream);
         Ok(block)
     }
 
@@ -409,7 +416,8 @@ impl Packets {
     fn decoded(&self, task: &Task, stream: &mut Stream, from: u64, until: u64) -> Result<Vec<u8>> {
         let channels = self.channels().max(1);
         let size = self.dtype.size() as usize;
-        let mut out = Vec::with_capacity((until - from) as usize * channels * size);
+        let whole = (until - from) as usize * channels * size;
+        let mut out = std::mem::take(&mut stream.left);
         let (mut samples, mut floats) = (Vec::new(), Vec::new());
         while stream.at < until {
             let is_float = self.dtype.is_float();
@@ -422,8 +430,7 @@ impl Packets {
             }
             let some = if is_float { floats.len() } else { samples.len() } / channels;
             let skipped = from.saturating_sub(stream.at).min(some as u64) as usize;
-            let wanted = (until - stream.at).min(some as u64) as usize;
-            let part = skipped * channels..wanted.max(skipped) * channels;
+            let part = skipped * channels..some * channels;
             for sample in floats.get(part.clone()).filter(|_| is_float).unwrap_or_default() {
                 out.extend_from_slice(&sample.to_le_bytes());
             }
@@ -434,6 +441,7 @@ impl Packets {
             }
             stream.at += some as u64;
         }
+        stream.left = out.split_off(whole.min(out.len()));
         Ok(out)
     }
 }
