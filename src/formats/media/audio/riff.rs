@@ -170,8 +170,13 @@ impl Found {
     fn node(self, task: &Task, source: &Source, big: bool) -> Result<Node> {
         let missing = |what: &str| Error::malformed(format!("the file has no chunk {what}")).at(12);
         let layout = self.layout.ok_or_else(|| missing("that describes the samples"))?;
-        let data = self.data.ok_or_else(|| missing("of samples"))?;
+        // Without samples it is still known what they would be.
+        let lost = self.data.is_none().then(|| missing("of samples"));
+        let data = self.data.unwrap_or(0..0);
         let Some(coding) = layout.coding() else {
+            if let Some(lost) = lost {
+                return Err(lost);
+            }
             let mut node = packets::node(task, source)?;
             node.remarks.extend(self.remarks);
             return Ok(node);
@@ -187,6 +192,7 @@ impl Found {
             frames: None,
         };
         let mut node = samples.node(task, source)?;
+        node.problem = node.problem.or(lost);
         for (name, text) in self.texts {
             node = node.attribute(name, text);
         }
