@@ -1,5 +1,5 @@
-//! Sounds that are decoded packet by packet, by Symphonia. What was decoded is kept in blocks, and a block that was not
-//! is sought: only from formats whose packets do not tell where they lie all before it is decoded.
+//! Sounds that are decoded packet by packet, by Symphonia. What was decoded is kept in blocks. A block that is not
+//! there is sought; where packets do not tell which frame they begin with, all before it is decoded.
 
 use super::pcm::facts;
 use crate::bytes::cache::Cache;
@@ -193,7 +193,8 @@ impl Stream {
         }
     }
 
-    /// Decodes the next packet into `out`; `false` at the end.
+    /// Decodes the next packet into `floats` where there is such a buffer, else into `out`, and gives it; `None` at the
+    /// end. A broken packet is passed over.
     fn decode(
         &mut self,
         task: &Task,

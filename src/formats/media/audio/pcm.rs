@@ -81,7 +81,9 @@ impl Samples {
             node.remarks.push("the header says a rate of 0".to_owned());
         }
         let facts = facts(&self.sound());
-        let array = self.array(source, dtype, frames, facts)?;
+        // Samples that lie beyond the file are none, wherever that is.
+        let start = if frames == 0 { self.data.start.min(len) } else { self.data.start };
+        let array = self.array(source, start, dtype, frames, facts)?;
         Ok(node.span(self.data.start..end.max(self.data.start)).content(Content::Array(array)))
     }
 
@@ -127,19 +129,26 @@ impl Samples {
         Sound { codec, rate: self.rate, bits: Some(self.bits), full }
     }
 
-    fn array(&self, source: &Source, dtype: DType, frames: u64, facts: ArrayFacts) -> Result<Arc<dyn Array>> {
+    fn array(
+        &self,
+        source: &Source,
+        start: u64,
+        dtype: DType,
+        frames: u64,
+        facts: ArrayFacts,
+    ) -> Result<Arc<dyn Array>> {
         let shape = vec![frames, self.channels];
         let coding = match (self.coding, self.width) {
             (Coding::ALaw, _) => Packed::ALaw,
             (Coding::MuLaw, _) => Packed::MuLaw,
             (Coding::Signed, width @ (3 | 5..=7)) => Packed::Wide { width: width as usize, big: self.big },
             _ => {
-                let plain = Plain::new(source.clone(), self.data.start, dtype, shape)?;
+                let plain = Plain::new(source.clone(), start, dtype, shape)?;
                 return Ok(Arc::new(plain.big_endian(self.big).with_facts(facts)));
             }
         };
         let bytes = vec![frames, self.channels, self.width];
-        let stored = Plain::new(source.clone(), self.data.start, DType::U8, bytes)?;
+        let stored = Plain::new(source.clone(), start, DType::U8, bytes)?;
         let facts = ArrayFacts { bytes_stored: stored.facts().bytes_stored, ..facts };
         Ok(Arc::new(Unpacked { stored, coding, dtype, shape, facts }))
     }
