@@ -142,6 +142,10 @@ impl Samples {
             (Coding::ALaw, _) => Packed::ALaw,
             (Coding::MuLaw, _) => Packed::MuLaw,
             (Coding::Signed, width @ (3 | 5..=7)) => Packed::Wide { width: width as usize, big: self.big },
+            // Fewer bits than their bytes have, at the lower end: what is above them need not be their sign.
+            (Coding::Signed, 4) if self.bits > 0 && self.bits <= 24 => {
+                Packed::Wide { width: self.bits.div_ceil(8) as usize, big: self.big }
+            }
             _ => {
                 let plain = Plain::new(source.clone(), start, dtype, shape)?;
                 return Ok(Arc::new(plain.big_endian(self.big).with_facts(facts)));
@@ -238,7 +242,11 @@ impl Packed {
             Packed::MuLaw => i64::from(mu_law(first)),
             Packed::Wide { width, big } => {
                 let join = |all: u64, byte: &u8| all << 8 | u64::from(*byte);
-                let bits = if big { sample.iter().fold(0, join) } else { sample.iter().rev().fold(0, join) };
+                let bits = if big {
+                    sample.iter().skip(sample.len().saturating_sub(width)).fold(0, join)
+                } else {
+                    sample.iter().take(width).rev().fold(0, join)
+                };
                 let unused = 64u32.saturating_sub(width as u32 * 8);
                 ((bits << unused) as i64) >> unused
             }
@@ -279,6 +287,7 @@ mod tests {
     #[test]
     fn odd_widths_keep_their_sign() {
         assert_eq!(Packed::Wide { width: 3, big: false }.value(&[0xff, 0xff, 0xff]), -1);
+        assert_eq!(Packed::Wide { width: 3, big: false }.value(&[0xff, 0xff, 0xff, 0]), -1);
         assert_eq!(Packed::Wide { width: 3, big: true }.value(&[0x7f, 0xff, 0xfe]), 0x7f_fffe);
     }
 }
