@@ -8,7 +8,9 @@ use crate::fixtures::root;
 use gander::Task;
 use gander::bytes::error::Result;
 use gander::bytes::source::{ReadAt, Source};
+use gander::data::content::Content;
 use gander::data::format::Options;
+use gander::data::region::{Region, Span};
 use gander::formats::{ALL, FORMATS};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,6 +20,7 @@ const AT_MOST: u64 = 1 << 20;
 
 /// Formats that have no file of a gigabyte.
 const NOT_HERE: &[(&str, &str)] = &[
+    ("flac", "its frames are numbered, so that no pattern of them is a file; its own test says what is read"),
     ("safetensors_sharded", "a folder"),
     ("gguf_split", "a folder"),
     ("huggingface", "a folder"),
@@ -129,6 +132,14 @@ fn zeros(id: &'static str, name: &'static str, head: Vec<u8>) -> Document {
 /// A fixture with nothing but zeros behind it.
 fn longer(id: &'static str, path: &'static str) -> Document {
     zeros(id, path.rsplit('/').next().unwrap(), fixture(path))
+}
+
+/// A fixture with zeros behind it, which what stands behind this name says are its own.
+fn patched(id: &'static str, path: &'static str, name: &[u8], size: &[u8]) -> Document {
+    let mut file = fixture(path);
+    let at = file.windows(name.len()).position(|bytes| bytes == name).unwrap() + name.len();
+    file[at..at + size.len()].copy_from_slice(size);
+    zeros(id, path.rsplit('/').next().unwrap(), file)
 }
 
 /// A fixture with a hole in front of its last bytes, which say by their distance from the end where they are.
@@ -360,6 +371,64 @@ fn lightgbm() -> Document {
     text("lightgbm", "large.txt", head, &fill, &format!("\n\nend of trees{tail}"))
 }
 
+/// MPEG-4 whose description follows the samples.
+fn m4a() -> Document {
+    let mut document = longer("m4a", "m4a/aac.m4a");
+    let at = |name: &[u8]| document.head.windows(4).position(|bytes| bytes == name).unwrap() - 4;
+    let (samples, description) = (at(b"mdat"), at(b"moov"));
+    assert!(samples < description);
+    document.tail = document.head.split_off(description);
+    let size = SIZE as usize - samples - document.tail.len();
+    document.head[samples..samples + 4].copy_from_slice(&(size as u32).to_be_bytes());
+    document
+}
+
+/// FLAC (RFC 9639) of frames of 65,535 × 2 samples that are not compressed: a ramp.
+fn flac(frames: u32) -> Vec<u8> {
+    let checksum = |bytes: &[u8], bits: u32, polynomial: u32| {
+        let step = |sum: u32, _| if sum >> (bits - 1) & 1 == 1 { sum << 1 ^ polynomial } else { sum << 1 };
+        bytes.iter().fold(0, |sum, byte| (0..8).fold(sum ^ u32::from(*byte) << (bits - 8), step))
+    };
+    let mut file = b"fLaC\x80\0\0\x22\xff\xff\xff\xff\0\0\0\0\0\0".to_vec();
+    // 44,100 Hz in 20 bits, two channels, 16 bits a sample, frames in 36 bits; no checksum of all.
+    file.extend((44_100_u64 << 44 | 1 << 41 | 15 << 36 | (u64::from(frames) * 65_535)).to_be_bytes());
+    file.extend([0; 16]);
+    for frame in 0..frames {
+        let mut bytes = vec![0xff, 0xf8, 0x79, 0x18, u8::try_from(frame).unwrap(), 0xff, 0xfe];
+        bytes.push(checksum(&bytes, 8, 0x07) as u8);
+        for _ in 0..2 {
+            bytes.push(0x02);
+            bytes.extend((0..65_535_u32).flat_map(|n| (n as u16).to_be_bytes()));
+        }
+        let sum = checksum(&bytes, 16, 0x8005) as u16;
+        bytes.extend(sum.to_be_bytes());
+        file.extend(bytes);
+    }
+    file
+}
+
+/// A long sound is opened by its header and first frame, and its end is read without what lies before.
+#[test]
+fn the_end_of_a_long_sound_is_sought() {
+    let task = Task::new();
+    let (head, read) = (flac(100), Arc::new(AtomicU64::new(0)));
+    let len = head.len() as u64;
+    let document = Document { id: "flac", name: "long.flac", head, fill: vec![0], tail: Vec::new() };
+    let counted = Counted { document, len, read: read.clone() };
+    let source = Source::memory("long.flac", Vec::new()).stream("long.flac", Arc::new(counted)).unwrap();
+    let opened = ALL.open_source(&task, &source, &Options::default()).unwrap();
+    let Some(Content::Array(array)) = &opened.root.content else { panic!("a sound is an array") };
+    assert_eq!(array.shape(), [6_553_500, 2]);
+    assert!(read.swap(0, Ordering::Relaxed) < AT_MOST, "more than {AT_MOST} bytes are read to open it");
+    let last = Region(vec![Span::range(6_553_490, 10), Span::all(2)]);
+    let bytes = gander::data::content::array::read(array.as_ref(), &task, &last).unwrap();
+    let samples: Vec<i16> =
+        bytes.chunks_exact(4).map(|pair| i16::from_le_bytes([pair[0], pair[1]])).collect();
+    assert_eq!(samples, (-11..-1).collect::<Vec<i16>>());
+    let read = read.load(Ordering::Relaxed);
+    assert!(read < len / 4, "{read} of {len} bytes are read for ten frames");
+}
+
 fn png() -> Document {
     let header = bytes(&[b"IHDR", &16384u32.to_be_bytes(), &16384u32.to_be_bytes(), &[8, 6, 0, 0, 0]]);
     let mut sum = flate2::Crc::new();
@@ -467,6 +536,19 @@ fn documents() -> Vec<Document> {
         zlib(),
         zeros("tar", "large.tar", tar()),
         zeros("raw", "large_16384x16384_f32.raw", Vec::new()),
+        patched("wav", "wav/pcm_16.wav", b"data", &(SIZE as u32).to_le_bytes()),
+        patched(
+            "w64",
+            "w64/pcm_16.w64",
+            b"data\xf3\xac\xd3\x11\x8c\xd1\0\xc0\x4f\x8e\xdb\x8a",
+            &SIZE.to_le_bytes(),
+        ),
+        patched("aiff", "aiff/pcm_16.aiff", b"SSND", &(SIZE as u32).to_be_bytes()),
+        patched("au", "au/pcm_16.au", b".snd\0\0\0\x18", &u32::MAX.to_be_bytes()),
+        patched("caf", "caf/pcm_16.caf", b"data", &u64::MAX.to_be_bytes()),
+        repeated("ogg", "ogg/vorbis.ogg"),
+        m4a(),
+        repeated("mp3", "mp3/layer_3.mp3"),
         zeros("cifar", "data_batch_1.bin", Vec::new()),
         text(
             "arff",

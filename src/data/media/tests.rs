@@ -270,8 +270,23 @@ fn small_pictures_are_means_the_right_way_up() {
     let cut = thumbnail(&task, ALL, &file(png(40, 20)[..60].to_vec()), 10).unwrap();
     assert!(cut.picture.is_some() && cut.problem.is_some() && preview.problem.is_none());
     assert!(thumbnail(&task, ALL, &file(png(40, 20)[..20].to_vec()), 10).is_err());
-    let sound = thumbnail(&task, ALL, &file(b"RIFF\x24\0\0\0WAVEfmt ".to_vec()), 10).unwrap();
-    assert_eq!((sound.picture, sound.words.as_str()), (None, "WAV · 16 B"));
+    assert!(thumbnail(&task, ALL, &file(b"RIFF\x24\0\0\0WAVEfmt ".to_vec()), 10).is_err());
+}
+
+#[test]
+fn sounds_are_waveforms() {
+    // Silence, then a wave from one end to the other.
+    let samples: Vec<u8> = (0..8000).map(|n| if n < 4000 { 128 } else { [0, 255][n % 2] }).collect();
+    let mut wav =
+        b"RIFF\0\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x40\x1f\0\0\x01\0\x08\0data".to_vec();
+    wav.extend((samples.len() as u32).to_le_bytes());
+    wav.extend(samples);
+    let preview = thumbnail(&Task::new(), ALL, &Payload::File(Source::memory("a", wav)), 20).unwrap();
+    assert_eq!((preview.words.as_str(), preview.problem), ("WAV 1.00 s · 8000 Hz", None));
+    let picture = preview.picture.unwrap();
+    assert_eq!((picture.width, picture.height), (20, 10));
+    let painted = |x: usize| (0..10).filter(|y| picture.rgba[(y * 20 + x) * 4 + 3] > 0).count();
+    assert_eq!((0..20).map(painted).collect::<Vec<_>>(), [[1; 10], [10; 10]].concat());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A payload as a small picture: images reduced by means of rectangles and turned the right way up, arrays as heat maps or
-//! curves. What a decoder can give with fewer pixels for less work is taken from it.
+//! curves, sounds as waveforms. What a decoder can give with fewer pixels for less work is taken from it.
 
-use super::{Payload, sound};
+use super::Payload;
 use crate::bytes::cache::Reservation;
 use crate::bytes::display;
 use crate::bytes::error::{Error, Result, UnlessCancelled};
@@ -9,7 +9,9 @@ use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::adapt::{ArrayImage, is_picture};
+use crate::data::content::array::Sound;
 use crate::data::content::{Array, Content, Image, Pixels, Rect, Sample, array};
+use crate::data::dtype::DType;
 use crate::data::format::{Formats, Options};
 use crate::data::numbers::{ComplexPart, NonFinite, has_numbers, numbers};
 use crate::data::open::Document;
@@ -37,7 +39,7 @@ pub struct Picture {
 /// A payload at a glance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Preview {
-    /// The picture; `None` for what has none: sounds, JSON, pickles.
+    /// The picture; `None` for what has none: JSON, pickles, sounds too long to be decoded.
     pub picture: Option<Picture>,
     /// Width and height of an image as it is shown, the right way up.
     pub size: Option<(u64, u64)>,
@@ -59,11 +61,6 @@ pub fn thumbnail(task: &Task, formats: Formats, payload: &Payload, side: u32) ->
         Payload::Array(array) => of_array(task, array, side),
         Payload::File(source) => {
             let bytes = source.len(task)?;
-            let first = source.read_up_to(task, 0, 16)?;
-            if let Some(word) = sound(&first) {
-                let words = format!("{word} · {}", display::bytes(bytes));
-                return Ok(Preview { picture: None, size: None, words, bytes, problem: None });
-            }
             let document = formats.open_source(task, source, &Options::default())?;
             Ok(Preview { bytes, ..of_document(task, &document, side)? })
         }
@@ -102,7 +99,15 @@ fn of_document(task: &Task, document: &Document, side: u64) -> Result<Preview> {
             let problem = node.problem.as_ref().map(|problem| problem.message());
             Ok(Preview { picture: Some(picture), size: Some((width, height)), words, bytes: 0, problem })
         }
-        Some(Content::Array(array)) => of_array(task, array, side),
+        Some(Content::Array(array)) => {
+            let preview = of_array(task, array, side)?;
+            let problem = node.problem.as_ref().map(|problem| problem.message());
+            let words = match array.facts().sound {
+                Some(sound) => format!("{} {}", document.format.id.to_uppercase(), length(array, &sound)),
+                None => preview.words,
+            };
+            Ok(Preview { words, problem, ..preview })
+        }
         _ => match &node.problem {
             Some(problem) => Err(problem.clone()),
             None => {
@@ -241,6 +246,9 @@ fn of_array(task: &Task, array: &Arc<dyn Array>, side: u64) -> Result<Preview> {
     let bytes = limits::bytes(shape, dtype.size()).unwrap_or(0);
     let preview = |picture, size| Preview { picture, size, words: words.clone(), bytes, problem: None };
     let rank = shape.len();
+    if array.facts().sound.is_some() {
+        return Ok(preview(waveform(task, array.as_ref(), side as usize)?, None));
+    }
     if is_picture(dtype, shape) && (rank == 3 || shape.iter().all(|side| *side > 1)) {
         let image = ArrayImage::new(array.clone())?;
         let picture = of_image(task, &image, side)?;
@@ -271,6 +279,44 @@ fn of_array(task: &Task, array: &Arc<dyn Array>, side: u64) -> Result<Preview> {
     Ok(preview(Some(picture), None))
 }
 
+/// How long a sound is, and its rate.
+fn length(array: &Arc<dyn Array>, sound: &Sound) -> String {
+    let frames = array.shape().first().copied().unwrap_or(0);
+    match sound.rate {
+        0 => display::plural(frames, "frame"),
+        rate => format!("{:.2} s · {} Hz", frames as f64 / f64::from(rate), rate),
+    }
+}
+
+/// A sound as the reach of its samples over time, all channels in one, as high as its loudest sample. Of a long one each
+/// part shows its beginning; `None` for a long one that would have to be decoded, and for one without samples.
+fn waveform(task: &Task, array: &dyn Array, side: usize) -> Result<Option<Picture>> {
+    let (frames, channels) =
+        (array.shape().first().copied().unwrap_or(0), array.shape().get(1).copied().unwrap_or(1));
+    let all = frames.saturating_mul(channels);
+    let facts = array.facts();
+    let is_long = all > ELEMENTS;
+    if all == 0 || is_long && facts.codecs.iter().any(|codec| !codec.starts_with("pcm")) {
+        return Ok(None);
+    }
+    let width = (side as u64).min(frames).max(1);
+    let most = (ELEMENTS / width / channels.max(1)).max(1);
+    let middle = if array.dtype() == &DType::U8 { 128.0 } else { 0.0 };
+    let mut bars = Vec::with_capacity(side);
+    for x in 0..width {
+        task.check()?;
+        let part = |x: u64| (u128::from(frames) * u128::from(x) / u128::from(width)) as u64;
+        let count = (part(x + 1) - part(x)).clamp(1, most);
+        let region = Region(vec![Span::range(part(x), count), Span::all(channels)]);
+        let raw = array::read(array, task, &region)?;
+        let (low, high) = ends(&numbers(array.dtype(), ComplexPart::default(), &raw));
+        bars.push((low - middle, high - middle));
+    }
+    let loudest = bars.iter().flat_map(|(low, high)| [low.abs(), high.abs()]).filter(|end| end.is_finite());
+    let reach = loudest.fold(0.0, f64::max);
+    Ok(Some(painted(&bars, (-reach, reach), (side / 2).max(8))))
+}
+
 /// The ends of the finite values.
 fn ends(values: &[f64]) -> (f64, f64) {
     let finite = values.iter().copied().filter(|value| value.is_finite());
@@ -293,23 +339,27 @@ fn heat_map(values: &[f64], width: usize, height: usize) -> Picture {
 
 /// The least and the greatest value of each part as a line from one to the other.
 fn curve(values: &[f64], side: usize) -> Picture {
-    let (low, high) = ends(values);
     let width = side.min(values.len()).max(1);
-    let height = (side / 2).max(8);
-    let mut rgba = vec![0; width * height * 4];
-    let [r, g, b] = ColorMap::default().at(0.45);
-    for x in 0..width {
+    let part = |x: usize| {
         let first = x * values.len() / width;
         let end = ((x + 1) * values.len() / width).max(first + 1);
-        let (least, most) = ends(values.get(first..end).unwrap_or_default());
-        if least > most {
-            continue;
-        }
-        let place = |value: f64| {
-            let part = if high > low { (value - low) / (high - low) } else { 0.5 };
-            ((1.0 - part) * (height - 1) as f64).round() as usize
-        };
-        for y in place(most)..=place(least).min(height - 1) {
+        ends(values.get(first..end).unwrap_or_default())
+    };
+    let bars: Vec<(f64, f64)> = (0..width).map(part).collect();
+    painted(&bars, ends(values), (side / 2).max(8))
+}
+
+/// Upright lines, each from its lesser end to its greater one, between the ends of the whole picture.
+fn painted(bars: &[(f64, f64)], (low, high): (f64, f64), height: usize) -> Picture {
+    let width = bars.len();
+    let mut rgba = vec![0; width * height * 4];
+    let [r, g, b] = ColorMap::default().at(0.45);
+    let place = |value: f64| {
+        let part = if high > low { (value - low) / (high - low) } else { 0.5 };
+        ((1.0 - part) * (height - 1) as f64).round() as usize
+    };
+    for (x, (least, most)) in bars.iter().enumerate().filter(|(_, (least, most))| least <= most) {
+        for y in place(*most)..=place(*least).min(height - 1) {
             if let Some(pixel) = rgba.get_mut((y * width + x) * 4..(y * width + x + 1) * 4) {
                 pixel.copy_from_slice(&[r, g, b, 255]);
             }

@@ -7,7 +7,7 @@ use crate::bytes::task::Task;
 use crate::data::cell;
 use crate::data::content::{Content, Rect, Table};
 use crate::data::format::{Formats, Options};
-use crate::data::media::{LabelColumn, Media, MediaColumn, MediaKind, Payload, Place, payload, sound};
+use crate::data::media::{LabelColumn, Media, MediaColumn, MediaKind, Payload, Place, payload};
 use crate::data::scan::RowSteps;
 use arrow::array::{Array, ArrayRef};
 use rayon::prelude::*;
@@ -266,10 +266,6 @@ fn look(
                 size: None,
                 problem: None,
             };
-            if let Some(word) = sound(&bytes) {
-                looked.kind = word.to_owned();
-                return Ok(Some(looked));
-            }
             decode(task, formats, (&source, column.kind), &mut looked)?;
             Ok(Some(looked))
         }
@@ -297,6 +293,10 @@ fn decode(
         looked.size = Some((info.width, info.height));
         let read = image.read(task, 0, 0, Rect::all(info.width, info.height)).unless_cancelled()?;
         looked.problem = read.err().map(|error| error.message());
+    } else if let Some(Content::Array(array)) = &document.root.content
+        && array.facts().sound.is_some()
+    {
+        looked.problem = super::sound::problem(task, array.as_ref())?;
     } else if kind == MediaKind::Image && problem.is_none() {
         looked.problem = Some(format!("it is no picture, but {}", looked.kind));
     }

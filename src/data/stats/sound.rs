@@ -1,6 +1,6 @@
 //! How loud a sound is, and the checksum of its samples, in one pass.
 
-use crate::bytes::error::Result;
+use crate::bytes::error::{Result, UnlessCancelled};
 use crate::bytes::numbers::le_or_zero;
 use crate::bytes::task::Task;
 use crate::data::content::Array;
@@ -58,6 +58,23 @@ pub fn sound(array: &dyn Array, task: &Task) -> Result<Loudness> {
     }
     let rms = (count > 0).then(|| (sum / count as f64).sqrt());
     Ok(Loudness { rms, crc32: (!array.dtype().is_float()).then(|| crc.finalize()) })
+}
+
+/// Why samples of a sound cannot be decoded; `None` where all can.
+///
+/// # Errors
+/// `Cancelled`.
+pub(super) fn problem(task: &Task, sound: &dyn Array) -> Result<Option<String>> {
+    let side = |axis: usize| sound.shape().get(axis).copied().unwrap_or(0);
+    let (frames, channels) = (side(0), side(1));
+    let step = (SAMPLES / channels.max(1)).max(1);
+    for at in (0..frames).step_by(usize::try_from(step).unwrap_or(1)) {
+        let region = Region(vec![Span::range(at, step.min(frames - at)), Span::all(channels)]);
+        if let Err(error) = read(sound, task, &region).unless_cancelled()? {
+            return Ok(Some(error.message()));
+        }
+    }
+    Ok(None)
 }
 
 /// An integer sample about its middle; `None` for other types.

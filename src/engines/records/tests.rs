@@ -103,7 +103,8 @@ proptest! {
 #[test]
 fn eight_bytes_and_their_checksum_are_no_head() {
     for (at, by) in [(0, 1), (7, 1), (8, 1), (11, 242)] {
-        let all = [vec![1; 35], vec![208, 215, 164, 91, 103, 27, 218, 184], vec![2; 31], vec![3; 8], vec![4; 5]];
+        let all =
+            [vec![1; 35], vec![208, 215, 164, 91, 103, 27, 218, 184], vec![2; 31], vec![3; 8], vec![4; 5]];
         let (mut bytes, places) = written(&all);
         bytes[places[1] as usize + at] ^= by;
         let source = Source::memory("a", bytes);

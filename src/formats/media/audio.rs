@@ -8,11 +8,12 @@
 //! - AIFF: <https://www.mmsp.ece.mcgill.ca/Documents/AudioFormats/AIFF/AIFF.html>
 //! - AU: <https://pubs.opengroup.org/external/auformat.html>
 //! - CAF: <https://developer.apple.com/library/archive/documentation/MusicAudio/Reference/CAFSpec/>
-//! - FLAC: RFC 9639; Ogg: RFC 3533; MP3: ISO 11172-3; M4A: ISO 14496-12
+//! - FLAC: RFC 9639; Ogg: RFC 3533; Opus: RFC 6716, RFC 7845; MP3: ISO 11172-3; M4A: ISO 14496-12
 
 mod aiff;
 mod au;
 mod caf;
+mod opus;
 mod packets;
 mod pcm;
 mod riff;
@@ -79,7 +80,7 @@ pub static FLAC: Format = Format {
     ..Format::new("flac", "FLAC sound", packed)
 };
 
-/// Ogg with Vorbis or FLAC.
+/// Ogg with Vorbis, Opus or FLAC.
 pub static OGG: Format = Format {
     extensions: &["ogg", "oga", "opus"],
     mime: &["audio/ogg"],
@@ -110,13 +111,34 @@ fn yes(sure: bool) -> Match {
     if sure { Match::Yes } else { Match::No }
 }
 
-/// Frames have a weak sign, so the name must say so too; tags of ID3 have a strong one.
+/// One frame has a weak sign, which its name must confirm; two frames one after the other and tags of ID3 a strong one.
 fn mp3(head: &Head) -> Match {
     match sound(&head.first) {
-        Some("MP3") if head.first.starts_with(b"ID3") => Match::Yes,
+        Some("MP3") if head.first.starts_with(b"ID3") || follows(&head.first) => Match::Yes,
         Some("MP3") => Match::Maybe,
         _ => Match::No,
     }
+}
+
+/// Bit rates of layer 3 in kbit/s, by their number: of MPEG 1, and of MPEG 2 and 2.5 (ISO 11172-3 and 13818-3, 2.4.2.3).
+const BIT_RATES: [[usize; 14]; 2] = [
+    [32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320],
+    [8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160],
+];
+
+/// Whether behind the first frame of MPEG audio of layer 3 stands another one of its kind.
+fn follows(bytes: &[u8]) -> bool {
+    let [_, kind, rates, ..] = bytes else { return false };
+    let half = usize::from(kind & 0x08 == 0);
+    let bit_rate =
+        BIT_RATES.get(half).and_then(|rates_of| rates_of.get(usize::from(rates >> 4).checked_sub(1)?));
+    let rate = [44_100, 48_000, 32_000].get(usize::from(rates >> 2 & 3));
+    let (Some(bit_rate), Some(rate), 0x02) = (bit_rate, rate, kind & 0x06) else { return false };
+    // MPEG 2 halves the rate of samples, 2.5 quarters it.
+    let rate = rate >> (half + usize::from(kind & 0x18 == 0));
+    let length = (144 >> half) * bit_rate * 1000 / rate + usize::from(rates >> 1 & 1);
+    // All of the second byte but the protection by a checksum.
+    matches!(bytes.get(length..), Some([0xff, next, ..]) if (next ^ kind) & 0xfe == 0)
 }
 
 /// A sound that is decoded by packets.

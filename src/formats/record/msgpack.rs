@@ -117,7 +117,8 @@ fn sniff(head: &Head) -> Match {
     // Without a name only maps of names, which little else looks like.
     let is_seen = seen.whole && head.len == Some(head.first.len() as u64) && seen.values > 2;
     let sure = seen.right && is_top_map && keys > 0 && !head.is_text() && (is_seen || seen.values >= MANY);
-    if sure && head.first.first().is_some_and(|first| *first >= 0x80) { Match::Yes } else { Match::No }
+    let is_map = matches!(token::token(&head.first), Ok((Token::Map(1..), _)));
+    if sure && is_map { Match::Yes } else { Match::No }
 }
 
 /// A map with an extension that is an array.

@@ -1,6 +1,7 @@
 //! Sounds that are decoded packet by packet, by Symphonia. What was decoded is kept in blocks. A block that is not
 //! there is sought; where packets do not tell which frame they begin with, all before it is decoded.
 
+use super::opus::OpusDecoder;
 use super::pcm::facts;
 use crate::bytes::cache::Cache;
 use crate::bytes::error::{Defect, Error, ErrorKind, Result};
@@ -34,6 +35,8 @@ const WARM: usize = 12;
 const BEFORE: u64 = 1 << 15;
 /// So many packets in a row may be broken before the rest is given up.
 const BROKEN: usize = 1_000;
+/// Bytes of packets that are counted where the file does not say how long the sound is.
+const COUNTED: u64 = 512 << 10;
 /// A text of the metadata is cut to so many characters.
 const TEXT: usize = 4_000;
 
@@ -161,14 +164,21 @@ impl Stream {
         // Where nobody wrote how long an MP3 is, its length is guessed from its first frame.
         let is_guess = params.codec == codec::CODEC_ID_MP3 && track.delay.is_none();
         let frames = track.num_frames.filter(|frames| *frames > 0 && !is_guess);
-        let decoder = symphonia::default::get_codecs()
-            .make_audio_decoder(&params, &AudioDecoderOptions::default())
-            .map_err(|failure| match failure {
-                Failure::Unsupported(_) => {
-                    Error::unsupported(format!("sound coded as {}", word(params.codec)))
-                }
-                other => failed(other),
-            })?;
+        let mut frames = frames;
+        let decoder: Box<dyn AudioDecoder> = if params.codec == codec::CODEC_ID_OPUS {
+            let decoder = OpusDecoder::new(&params)?;
+            frames = frames.map(|frames| frames.saturating_sub(decoder.skip()));
+            Box::new(decoder)
+        } else {
+            symphonia::default::get_codecs()
+                .make_audio_decoder(&params, &AudioDecoderOptions::default())
+                .map_err(|failure| match failure {
+                    Failure::Unsupported(_) => {
+                        Error::unsupported(format!("sound coded as {}", word(params.codec)))
+                    }
+                    other => failed(other),
+                })?
+        };
         let track = track.id;
         Ok((
             Stream { format, decoder, track, at: 0, left: Vec::new(), origin: None },
@@ -287,14 +297,25 @@ fn opened(task: &Task, source: &Source) -> Result<Node> {
 /// Numbers of sounds, which are the keys of their blocks.
 static NEXT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
 
-/// How many frames there are, by a pass over the packets that decodes none.
+/// How many frames there are, by a pass over the packets that decodes none; of a large file by its first ones.
 fn counted(task: &Task, source: &Source, node: &mut Node) -> Result<u64> {
     let (mut stream, _) = Stream::open(task, source)?;
-    let mut frames = 0u64;
+    let (mut frames, mut bytes) = (0u64, 0u64);
+    let len = source.len(task)?;
     loop {
         task.check()?;
+        if bytes > COUNTED && len > 2 * COUNTED {
+            node.remarks.push(
+                "the file does not say how long the sound is: the number of frames is estimated from its first ones"
+                    .to_owned(),
+            );
+            return Ok((frames as f64 * (len as f64 / bytes as f64)) as u64);
+        }
         match stream.packet() {
-            Ok(Some(packet)) => frames = frames.saturating_add(packet.dur.get()),
+            Ok(Some(packet)) => {
+                frames = frames.saturating_add(packet.dur.get());
+                bytes = bytes.saturating_add(packet.data.len() as u64);
+            }
             Ok(None) => return Ok(frames),
             Err(error) => {
                 node.problem = Some(error);
