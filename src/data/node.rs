@@ -6,6 +6,7 @@
 
 use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
+use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::{Content, Kind};
 use crate::data::curves::Presentation;
@@ -79,6 +80,8 @@ pub struct Node {
     /// The folder that the texts of its table name files in, where its format found them in another one than the folder
     /// of its file: COCO's images lie beside the folder of the annotations.
     pub media_folder: Option<PathBuf>,
+    /// The file of an open folder that other programs may write to meanwhile, where it is one.
+    pub growing: Option<Source>,
     /// Whether a guard stands around all of it that reads (see [`crate::data::guard`]).
     pub(crate) guarded: bool,
 }
@@ -329,6 +332,7 @@ impl Node {
             presentation: None,
             start: None,
             media_folder: None,
+            growing: None,
             guarded: false,
         }
     }

@@ -210,9 +210,11 @@ impl Files {
         for file in &mut self.list {
             if file.poll(jobs) {
                 news.push(file.id);
-                let source = file.document().map(|document| &document.source);
+                let growing = |document: &'_ Document| document.root.growing.clone();
+                let source =
+                    file.document().map(|document| growing(document).unwrap_or(document.source.clone()));
                 if let Some(source) = source.filter(|source| source.may_grow()) {
-                    watch.opened(&file.path, source);
+                    watch.opened(&file.path, &source);
                 }
             }
         }

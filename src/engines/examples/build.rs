@@ -22,7 +22,7 @@ const VALUES: usize = 1 << 28;
 pub(super) struct ExampleBuilder<'a> {
     of: &'a ExampleColumns,
     /// The columns that were asked for, each once.
-    made: Vec<(usize, Made)>,
+    made: Vec<(usize, ColumnBuilder)>,
     /// In the order in which they were asked for.
     order: Vec<usize>,
     /// The place in `made` of each column.
@@ -43,7 +43,7 @@ impl<'a> ExampleBuilder<'a> {
                 && place.is_none()
             {
                 *place = Some(made.len());
-                made.push((column, Made::new(spec)));
+                made.push((column, ColumnBuilder::new(spec)));
             }
         }
         let rest = of.rest.filter(|rest| columns.contains(rest)).map(|_| StringBuilder::new());
@@ -119,7 +119,7 @@ impl<'a> ExampleBuilder<'a> {
             let is_made = place.is_some_and(|column| self.wanted.get(*column).copied().flatten().is_some());
             let fits = !is_made
                 && match column {
-                    Some(column) => Made::new(column).add(Some(named.part))?,
+                    Some(column) => ColumnBuilder::new(column).add(Some(named.part))?,
                     None => false,
                 };
             let name = String::from_utf8_lossy(named.name).into_owned();
@@ -184,21 +184,21 @@ enum Leaf {
 }
 
 /// Lists around values.
-struct Lists {
+struct ListOffsets {
     offsets: Vec<i32>,
     valid: Vec<bool>,
 }
 
 /// A column that is being made.
-struct Made {
+struct ColumnBuilder {
     cell: Cell,
     is_list: bool,
     leaf: Leaf,
     /// From the outermost to the innermost.
-    lists: Vec<Lists>,
+    lists: Vec<ListOffsets>,
 }
 
-impl Made {
+impl ColumnBuilder {
     fn new(column: &Column) -> Self {
         let leaf = match column.cell {
             Cell::Int64 => Leaf::Int64(Int64Builder::new()),
@@ -207,8 +207,8 @@ impl Made {
             Cell::Text | Cell::Json => Leaf::Text(StringBuilder::new()),
             Cell::Null => Leaf::Null(0),
         };
-        let lists = (0..column.depth).map(|_| Lists { offsets: vec![0], valid: Vec::new() }).collect();
-        Made { cell: column.cell, is_list: column.is_list, leaf, lists }
+        let lists = (0..column.depth).map(|_| ListOffsets { offsets: vec![0], valid: Vec::new() }).collect();
+        ColumnBuilder { cell: column.cell, is_list: column.is_list, leaf, lists }
     }
 
     fn values(&self) -> usize {

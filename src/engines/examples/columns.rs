@@ -2,7 +2,7 @@
 
 use super::REST;
 use super::build::ExampleBuilder;
-use super::survey::{Met, Survey};
+use super::survey::{FeatureSummary, Survey};
 use super::wire::Kind;
 use crate::bytes::display::natural_order;
 use crate::bytes::error::{Error, Result};
@@ -34,7 +34,7 @@ pub(super) enum Cell {
 }
 
 impl Cell {
-    fn of(met: &Met, hints: &Hints) -> Cell {
+    fn of(met: &FeatureSummary, hints: &Hints) -> Cell {
         match met.kind {
             _ if met.mixed => Cell::Json,
             Some(Kind::Int64) => Cell::Int64,
@@ -95,7 +95,7 @@ impl ExampleColumns {
     /// The columns that a survey tells of. `complete`: it looked at all records. What is wrong with records is said among
     /// `problems`.
     pub fn new(survey: &Survey, complete: bool, hints: &Hints, problems: Arc<Problems>) -> Self {
-        let mut met: Vec<&Met> = survey.features.iter().collect();
+        let mut met: Vec<&FeatureSummary> = survey.features.iter().collect();
         // The order of maps in messages means nothing, and changes from record to record.
         met.sort_by(|a, b| {
             a.is_list.cmp(&b.is_list).then_with(|| natural_order(&text(&a.name), &text(&b.name)))

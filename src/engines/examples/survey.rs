@@ -18,7 +18,7 @@ pub struct Survey {
     /// Those that are no such message.
     pub strangers: u64,
     /// In the order in which they were met.
-    pub(super) features: Vec<Met>,
+    pub(super) features: Vec<FeatureSummary>,
     by_name: HashMap<(bool, Vec<u8>), usize>,
     /// Whether there are more features than can be columns.
     pub(super) too_many: bool,
@@ -26,7 +26,7 @@ pub struct Survey {
 
 /// What is known of a feature.
 #[derive(Clone, Debug)]
-pub(super) struct Met {
+pub(super) struct FeatureSummary {
     pub(super) name: Vec<u8>,
     pub(super) is_list: bool,
     /// The kind of list; `None` where it was never set.
@@ -41,7 +41,7 @@ pub(super) struct Met {
     filled: bool,
 }
 
-impl Met {
+impl FeatureSummary {
     /// Whether its bytes are texts. Bytes that happen to be UTF-8 — a few zeros, small numbers — are none.
     pub(super) fn is_text(&self) -> bool {
         self.kind == Some(Kind::Bytes) && self.printable && self.filled
@@ -97,7 +97,7 @@ impl Survey {
         self.strangers += u64::from(taken.is_err());
     }
 
-    fn met(&mut self, is_list: bool, name: &[u8]) -> Option<&mut Met> {
+    fn met(&mut self, is_list: bool, name: &[u8]) -> Option<&mut FeatureSummary> {
         // Most records have the same features in the same order, few of them: no key is made to look.
         let known = self.features.iter().take(32).position(|met| met.name == name && met.is_list == is_list);
         let known = known.or_else(|| match self.features.len() {
@@ -114,7 +114,7 @@ impl Survey {
                 let (kind, mixed, single, printable, filled) = (None, false, true, true, false);
                 let name = name.to_vec();
                 self.by_name.insert((is_list, name.clone()), self.features.len());
-                self.features.push(Met { name, is_list, kind, mixed, single, printable, filled });
+                self.features.push(FeatureSummary { name, is_list, kind, mixed, single, printable, filled });
                 self.features.len() - 1
             }
         };

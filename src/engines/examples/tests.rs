@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// A feature to be written.
 #[derive(Clone, Debug, PartialEq)]
-enum Made {
+enum TestFeature {
     Unset,
     Int64(Vec<i64>),
     Float(Vec<f32>),
@@ -32,26 +32,26 @@ fn field(number: u64, bytes: &[u8], out: &mut Vec<u8>) {
     out.extend(bytes);
 }
 
-fn feature(made: &Made, packed: bool) -> Vec<u8> {
+fn feature(made: &TestFeature, packed: bool) -> Vec<u8> {
     let (mut list, mut out) = (Vec::new(), Vec::new());
     let number = match made {
-        Made::Unset => return out,
-        Made::Bytes(values) => {
+        TestFeature::Unset => return out,
+        TestFeature::Bytes(values) => {
             values.iter().for_each(|value| field(1, value, &mut list));
             1
         }
-        Made::Float(values) if packed => {
+        TestFeature::Float(values) if packed => {
             field(1, &values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<_>>(), &mut list);
             2
         }
-        Made::Float(values) => {
+        TestFeature::Float(values) => {
             for value in values {
                 list.push(0x0d);
                 list.extend(value.to_le_bytes());
             }
             2
         }
-        Made::Int64(values) => {
+        TestFeature::Int64(values) => {
             let mut all = Vec::new();
             for value in values {
                 if !packed {
@@ -69,7 +69,7 @@ fn feature(made: &Made, packed: bool) -> Vec<u8> {
     out
 }
 
-fn example(features: &[(&str, Made)]) -> Vec<u8> {
+fn example(features: &[(&str, TestFeature)]) -> Vec<u8> {
     let mut map = Vec::new();
     for (n, (name, made)) in features.iter().enumerate() {
         let mut entry = Vec::new();
@@ -121,22 +121,23 @@ fn some(texts: &[&str]) -> Vec<Option<String>> {
 
 #[test]
 fn features_are_columns_of_the_types_that_all_records_have() {
-    let int = |values: &[i64]| Made::Int64(values.to_vec());
-    let texts = |values: &[&str]| Made::Bytes(values.iter().map(|text| text.as_bytes().to_vec()).collect());
+    let int = |values: &[i64]| TestFeature::Int64(values.to_vec());
+    let texts =
+        |values: &[&str]| TestFeature::Bytes(values.iter().map(|text| text.as_bytes().to_vec()).collect());
     let records = [
         example(&[
             ("z", int(&[5])),
             ("list", int(&[1, -2])),
             ("text", texts(&["a"])),
-            ("zeros", Made::Bytes(vec![vec![0, 0]])),
-            ("unset", Made::Unset),
+            ("zeros", TestFeature::Bytes(vec![vec![0, 0]])),
+            ("unset", TestFeature::Unset),
             ("mixed", int(&[7])),
         ]),
         example(&[
             ("list", int(&[])),
             ("text", texts(&["ü"])),
-            ("zeros", Made::Bytes(vec![b"ab".to_vec()])),
-            ("mixed", Made::Float(vec![0.5, f32::NAN])),
+            ("zeros", TestFeature::Bytes(vec![b"ab".to_vec()])),
+            ("mixed", TestFeature::Float(vec![0.5, f32::NAN])),
         ]),
     ];
     let (table, survey) = table(&records, 2);
@@ -165,14 +166,15 @@ fn features_are_columns_of_the_types_that_all_records_have() {
 /// What a sample did not tell is never lost, and never looks like something else.
 #[test]
 fn what_comes_late_stands_in_the_rest() {
-    let one =
-        |label: Made, text: &[u8]| example(&[("label", label), ("text", Made::Bytes(vec![text.to_vec()]))]);
+    let one = |label: TestFeature, text: &[u8]| {
+        example(&[("label", label), ("text", TestFeature::Bytes(vec![text.to_vec()]))])
+    };
     let records = [
-        one(Made::Int64(vec![1]), b"a"),
-        one(Made::Int64(vec![2, 3]), b"b"),
-        one(Made::Float(vec![0.25]), b"\xff\x00"),
-        example(&[("other", Made::Int64(vec![9]))]),
-        one(Made::Unset, b"c"),
+        one(TestFeature::Int64(vec![1]), b"a"),
+        one(TestFeature::Int64(vec![2, 3]), b"b"),
+        one(TestFeature::Float(vec![0.25]), b"\xff\x00"),
+        example(&[("other", TestFeature::Int64(vec![9]))]),
+        one(TestFeature::Unset, b"c"),
     ];
     let (table, _) = table(&records, 1);
     assert_eq!(types(&table), ["int64", "string", "string"]);
@@ -196,12 +198,12 @@ fn what_comes_late_stands_in_the_rest() {
 
 #[test]
 fn the_last_one_of_a_name_counts_and_broken_records_are_null() {
-    let mut twice = example(&[("a", Made::Int64(vec![1]))]);
-    twice.extend(example(&[("a", Made::Int64(vec![2]))]));
+    let mut twice = example(&[("a", TestFeature::Int64(vec![1]))]);
+    twice.extend(example(&[("a", TestFeature::Int64(vec![2]))]));
     // Floats that end in the middle of one.
     let mut broken = Vec::new();
     field(1, b"\x0a\x0e\x0a\x01a\x12\x09\x12\x07\x0a\x05abcde", &mut broken);
-    let records = [twice, broken, example(&[("a", Made::Int64(vec![3]))])];
+    let records = [twice, broken, example(&[("a", TestFeature::Int64(vec![3]))])];
     let (table, _) = table(&records, 1);
     assert_eq!(cells(&table)[0].1, some(&["2", "", "3"]));
     let problem = table.columns().problems.problem().unwrap();
@@ -219,22 +221,22 @@ fn what_is_no_example_is_not_taken_for_one() {
     }
 }
 
-fn made() -> impl Strategy<Value = Made> {
+fn made() -> impl Strategy<Value = TestFeature> {
     prop_oneof![
-        Just(Made::Unset),
-        prop::collection::vec(any::<i64>(), 0..4).prop_map(Made::Int64),
-        prop::collection::vec(-1e6f32..1e6, 0..4).prop_map(Made::Float),
-        prop::collection::vec(prop::collection::vec(any::<u8>(), 0..6), 0..4).prop_map(Made::Bytes),
+        Just(TestFeature::Unset),
+        prop::collection::vec(any::<i64>(), 0..4).prop_map(TestFeature::Int64),
+        prop::collection::vec(-1e6f32..1e6, 0..4).prop_map(TestFeature::Float),
+        prop::collection::vec(prop::collection::vec(any::<u8>(), 0..6), 0..4).prop_map(TestFeature::Bytes),
     ]
 }
 
 /// A cell that a feature must be shown as: as a single value or a list, whichever the column has.
-fn shown(made: &Made) -> Vec<String> {
+fn shown(made: &TestFeature) -> Vec<String> {
     match made {
-        Made::Unset => Vec::new(),
-        Made::Int64(values) => values.iter().map(i64::to_string).collect(),
-        Made::Float(values) => values.iter().map(|value| cell::float32(*value)).collect(),
-        Made::Bytes(values) => values.iter().map(|value| cell::hex(value)).collect(),
+        TestFeature::Unset => Vec::new(),
+        TestFeature::Int64(values) => values.iter().map(i64::to_string).collect(),
+        TestFeature::Float(values) => values.iter().map(|value| cell::float32(*value)).collect(),
+        TestFeature::Bytes(values) => values.iter().map(|value| cell::hex(value)).collect(),
     }
 }
 
@@ -245,7 +247,7 @@ proptest! {
         records in prop::collection::vec(prop::collection::vec((0usize..4, made()), 0..4), 1..8), surveyed in 1usize..8,
     ) {
         let names = ["a", "b", "c", "d"];
-        let named: Vec<Vec<(&str, Made)>> = records.iter().map(|features| {
+        let named: Vec<Vec<(&str, TestFeature)>> = records.iter().map(|features| {
             let mut features: Vec<_> = features.iter().map(|(n, made)| (names[*n], made.clone())).collect();
             features.sort_by_key(|(name, _)| *name);
             features.dedup_by_key(|(name, _)| *name);
@@ -266,10 +268,10 @@ proptest! {
                 }
                 let texts = shown(made);
                 match (made, cell) {
-                    (Made::Unset, None) => {}
+                    (TestFeature::Unset, None) => {}
                     // A column of several kinds has each feature as protobuf's JSON.
                     (_, Some(cell)) if cell.starts_with("{\"") && cell.contains("List\":") => {}
-                    (Made::Bytes(values), Some(cell)) => {
+                    (TestFeature::Bytes(values), Some(cell)) => {
                         // As text or in hexadecimal, alone or in a list.
                         let plain: Vec<String> = values.iter().map(|v| String::from_utf8_lossy(v).into_owned()).collect();
                         let list = |texts: &[String]| serde_json::to_string(texts).unwrap();
@@ -290,7 +292,7 @@ proptest! {
     fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
         let mut framed = Vec::new();
         field(1, &bytes, &mut framed);
-        let good = example(&[("a", Made::Int64(vec![1]))]);
+        let good = example(&[("a", TestFeature::Int64(vec![1]))]);
         cells(&table(&[good, bytes, framed], 3).0);
     }
 }

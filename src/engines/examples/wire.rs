@@ -39,34 +39,34 @@ impl Kind {
 pub(super) struct Feature<'a> {
     /// The kind of its list; `None` where none is set.
     pub(super) kind: Option<Kind>,
-    lists: Few<'a>,
+    lists: Parts<'a>,
 }
 
 /// Mostly one.
 #[derive(Clone, Debug, PartialEq)]
-enum Few<'a> {
+enum Parts<'a> {
     None,
     One(Part<'a>),
     Many(Vec<Part<'a>>),
 }
 
-impl<'a> Few<'a> {
+impl<'a> Parts<'a> {
     fn push(&mut self, part: Part<'a>) {
-        *self = match std::mem::replace(self, Few::None) {
-            Few::None => Few::One(part),
-            Few::One(first) => Few::Many(vec![first, part]),
-            Few::Many(mut parts) => {
+        *self = match std::mem::replace(self, Parts::None) {
+            Parts::None => Parts::One(part),
+            Parts::One(first) => Parts::Many(vec![first, part]),
+            Parts::Many(mut parts) => {
                 parts.push(part);
-                Few::Many(parts)
+                Parts::Many(parts)
             }
         };
     }
 
     fn as_slice(&self) -> &[Part<'a>] {
         match self {
-            Few::None => &[],
-            Few::One(part) => std::slice::from_ref(part),
-            Few::Many(parts) => parts,
+            Parts::None => &[],
+            Parts::One(part) => std::slice::from_ref(part),
+            Parts::Many(parts) => parts,
         }
     }
 }
@@ -74,12 +74,12 @@ impl<'a> Few<'a> {
 impl<'a> Feature<'a> {
     /// Reads which list is set: of several the last one, with those of its kind before it.
     pub(super) fn parse(part: Part<'a>) -> Result<Feature<'a>> {
-        let mut feature = Feature { kind: None, lists: Few::None };
+        let mut feature = Feature { kind: None, lists: Parts::None };
         for field in part.fields() {
             let Field { number, value, .. } = field?;
             if let (Some(kind), Value::Bytes(list)) = (Kind::of(number), value) {
                 if feature.kind != Some(kind) {
-                    feature = Feature { kind: Some(kind), lists: Few::None };
+                    feature = Feature { kind: Some(kind), lists: Parts::None };
                 }
                 feature.lists.push(list);
             }

@@ -202,9 +202,9 @@ impl Columns for ObjectColumns {
         let made = |column: &usize| {
             let kind = self.kinds.get(*column).copied();
             let kind = kind.ok_or_else(|| Error::bug(format!("column {column} was asked for")))?;
-            Ok((*column, Made::new(kind)))
+            Ok((*column, ColumnBuilder::new(kind)))
         };
-        let made: Vec<(usize, Made)> = columns.iter().map(made).collect::<Result<_>>()?;
+        let made: Vec<(usize, ColumnBuilder)> = columns.iter().map(made).collect::<Result<_>>()?;
         Ok(Box::new(ObjectBuilder { columns: self, places: vec![None; self.kinds.len()], made }))
     }
 }
@@ -213,10 +213,10 @@ struct ObjectBuilder<'a> {
     columns: &'a ObjectColumns,
     /// Where the value of each column begins in the object.
     places: Vec<Option<usize>>,
-    made: Vec<(usize, Made)>,
+    made: Vec<(usize, ColumnBuilder)>,
 }
 
-enum Made {
+enum ColumnBuilder {
     Nil(usize),
     Bool(BooleanBuilder),
     Int(Int64Builder),
@@ -288,51 +288,55 @@ impl Builder for ObjectBuilder<'_> {
     }
 }
 
-impl Made {
-    fn new(kind: Kind) -> Made {
+impl ColumnBuilder {
+    fn new(kind: Kind) -> ColumnBuilder {
         match kind {
-            Kind::Nil => Made::Nil(0),
-            Kind::Bool => Made::Bool(BooleanBuilder::new()),
-            Kind::Int => Made::Int(Int64Builder::new()),
-            Kind::Uint => Made::Uint(UInt64Builder::new()),
-            Kind::Float32 => Made::Float32(Float32Builder::new()),
-            Kind::Float64 => Made::Float64(Float64Builder::new()),
-            Kind::Text => Made::Text(StringBuilder::new()),
-            Kind::Bytes => Made::Bytes(BinaryBuilder::new()),
-            Kind::Time => Made::Time(TimestampNanosecondBuilder::new().with_timezone("+00:00")),
-            Kind::Json => Made::Json(StringBuilder::new()),
+            Kind::Nil => ColumnBuilder::Nil(0),
+            Kind::Bool => ColumnBuilder::Bool(BooleanBuilder::new()),
+            Kind::Int => ColumnBuilder::Int(Int64Builder::new()),
+            Kind::Uint => ColumnBuilder::Uint(UInt64Builder::new()),
+            Kind::Float32 => ColumnBuilder::Float32(Float32Builder::new()),
+            Kind::Float64 => ColumnBuilder::Float64(Float64Builder::new()),
+            Kind::Text => ColumnBuilder::Text(StringBuilder::new()),
+            Kind::Bytes => ColumnBuilder::Bytes(BinaryBuilder::new()),
+            Kind::Time => ColumnBuilder::Time(TimestampNanosecondBuilder::new().with_timezone("+00:00")),
+            Kind::Json => ColumnBuilder::Json(StringBuilder::new()),
         }
     }
 
     /// Adds a value; null where it does not fit, of which the answer tells.
     fn push(&mut self, found: Token, body: &[u8], whole: &[u8]) -> bool {
         match (&mut *self, found) {
-            (Made::Bool(made), Token::Bool(value)) => made.append_value(value),
-            (Made::Int(made), Token::Int(value)) => made.append_value(value),
-            (Made::Int(made), Token::Uint(value)) if i64::try_from(value).is_ok() => {
+            (ColumnBuilder::Bool(made), Token::Bool(value)) => made.append_value(value),
+            (ColumnBuilder::Int(made), Token::Int(value)) => made.append_value(value),
+            (ColumnBuilder::Int(made), Token::Uint(value)) if i64::try_from(value).is_ok() => {
                 made.append_value(value.cast_signed());
             }
-            (Made::Uint(made), Token::Uint(value)) => made.append_value(value),
-            (Made::Uint(made), Token::Int(value)) if value >= 0 => made.append_value(value.cast_unsigned()),
-            (Made::Float32(made), Token::Float32(value)) => made.append_value(value),
-            (Made::Float64(made), Token::Float32(value)) => made.append_value(f64::from(value)),
-            (Made::Float64(made), Token::Float64(value)) => made.append_value(value),
-            (Made::Float64(made), Token::Int(value)) if value.unsigned_abs() <= EXACT => {
+            (ColumnBuilder::Uint(made), Token::Uint(value)) => made.append_value(value),
+            (ColumnBuilder::Uint(made), Token::Int(value)) if value >= 0 => {
+                made.append_value(value.cast_unsigned())
+            }
+            (ColumnBuilder::Float32(made), Token::Float32(value)) => made.append_value(value),
+            (ColumnBuilder::Float64(made), Token::Float32(value)) => made.append_value(f64::from(value)),
+            (ColumnBuilder::Float64(made), Token::Float64(value)) => made.append_value(value),
+            (ColumnBuilder::Float64(made), Token::Int(value)) if value.unsigned_abs() <= EXACT => {
                 made.append_value(value as f64);
             }
-            (Made::Float64(made), Token::Uint(value)) if value <= EXACT => made.append_value(value as f64),
-            (Made::Text(made), Token::Str(_)) if std::str::from_utf8(body).is_ok() => {
+            (ColumnBuilder::Float64(made), Token::Uint(value)) if value <= EXACT => {
+                made.append_value(value as f64)
+            }
+            (ColumnBuilder::Text(made), Token::Str(_)) if std::str::from_utf8(body).is_ok() => {
                 made.append_value(std::str::from_utf8(body).unwrap_or_default());
             }
-            (Made::Bytes(made), Token::Str(_) | Token::Bin(_)) => made.append_value(body),
-            (Made::Time(made), Token::Ext(-1, _)) => match nanoseconds(body) {
+            (ColumnBuilder::Bytes(made), Token::Str(_) | Token::Bin(_)) => made.append_value(body),
+            (ColumnBuilder::Time(made), Token::Ext(-1, _)) => match nanoseconds(body) {
                 Some(time) => made.append_value(time),
                 None => {
                     made.append_null();
                     return false;
                 }
             },
-            (Made::Json(made), _) => match text::whole(whole) {
+            (ColumnBuilder::Json(made), _) => match text::whole(whole) {
                 Some(serde_json::Value::String(text)) => made.append_value(text),
                 Some(other) => made.append_value(other.to_string()),
                 None => {
@@ -350,29 +354,29 @@ impl Made {
 
     fn null(&mut self) {
         match self {
-            Made::Nil(count) => *count += 1,
-            Made::Bool(made) => made.append_null(),
-            Made::Int(made) => made.append_null(),
-            Made::Uint(made) => made.append_null(),
-            Made::Float32(made) => made.append_null(),
-            Made::Float64(made) => made.append_null(),
-            Made::Text(made) | Made::Json(made) => made.append_null(),
-            Made::Bytes(made) => made.append_null(),
-            Made::Time(made) => made.append_null(),
+            ColumnBuilder::Nil(count) => *count += 1,
+            ColumnBuilder::Bool(made) => made.append_null(),
+            ColumnBuilder::Int(made) => made.append_null(),
+            ColumnBuilder::Uint(made) => made.append_null(),
+            ColumnBuilder::Float32(made) => made.append_null(),
+            ColumnBuilder::Float64(made) => made.append_null(),
+            ColumnBuilder::Text(made) | ColumnBuilder::Json(made) => made.append_null(),
+            ColumnBuilder::Bytes(made) => made.append_null(),
+            ColumnBuilder::Time(made) => made.append_null(),
         }
     }
 
     fn finish(self) -> ArrayRef {
         match self {
-            Made::Nil(count) => Arc::new(NullArray::new(count)),
-            Made::Bool(mut made) => Arc::new(made.finish()),
-            Made::Int(mut made) => Arc::new(made.finish()),
-            Made::Uint(mut made) => Arc::new(made.finish()),
-            Made::Float32(mut made) => Arc::new(made.finish()),
-            Made::Float64(mut made) => Arc::new(made.finish()),
-            Made::Text(mut made) | Made::Json(mut made) => Arc::new(made.finish()),
-            Made::Bytes(mut made) => Arc::new(made.finish()),
-            Made::Time(mut made) => Arc::new(made.finish()),
+            ColumnBuilder::Nil(count) => Arc::new(NullArray::new(count)),
+            ColumnBuilder::Bool(mut made) => Arc::new(made.finish()),
+            ColumnBuilder::Int(mut made) => Arc::new(made.finish()),
+            ColumnBuilder::Uint(mut made) => Arc::new(made.finish()),
+            ColumnBuilder::Float32(mut made) => Arc::new(made.finish()),
+            ColumnBuilder::Float64(mut made) => Arc::new(made.finish()),
+            ColumnBuilder::Text(mut made) | ColumnBuilder::Json(mut made) => Arc::new(made.finish()),
+            ColumnBuilder::Bytes(mut made) => Arc::new(made.finish()),
+            ColumnBuilder::Time(mut made) => Arc::new(made.finish()),
         }
     }
 }

@@ -95,6 +95,7 @@ fn open(opening: &Opening) -> Result<Node> {
         return Err(Error::other_format(""));
     }
     let mut node = file(task, &data, source.name())?;
+    node.growing = Some(data);
     let others = source.entries(task)?.into_iter().map(|entry| entry.name);
     let others: Vec<String> = others.filter(|name| name != DATA && name != "lock.mdb").take(9).collect();
     if !others.is_empty() {

@@ -30,7 +30,7 @@ use crate::gui::theme::{self, Theme, size, space};
 use crate::gui::ui::{RowPosition, ScrollBar, Scrolled};
 pub(super) use bar::Asked;
 use selected::SelectedRows;
-use thumbs::{Ask, Thumbs};
+use thumbs::{ThumbRequest, Thumbs};
 
 /// The smallest and the largest picture, in points.
 const SIDES: std::ops::RangeInclusive<f32> = 56.0..=360.0;
@@ -92,7 +92,7 @@ pub(super) struct ShownRows<'a> {
 
 /// What was done in the gallery.
 #[derive(Default)]
-pub(super) struct Done {
+pub(super) struct GalleryAction {
     /// Show this row as a form.
     pub(super) record: Option<u64>,
     /// Open the payload of this row in a tab.
@@ -165,7 +165,15 @@ impl Page {
             return;
         }
         let side = (CELL * ui.pixels_per_point()).ceil() as u32;
-        let ask = Ask { label: None, caption: None, boxes: None, key_points: None, mask: None, side, ..ask };
+        let ask = ThumbRequest {
+            label: None,
+            caption: None,
+            boxes: None,
+            key_points: None,
+            mask: None,
+            side,
+            ..ask
+        };
         self.cells.want(ui.ctx(), jobs, table, &ask, &found.place, rows.clone());
     }
 
@@ -243,7 +251,7 @@ impl Page {
         known.cloned().or_else(other).or_else(|| media.labels.first().cloned())
     }
 
-    fn ask(&self, table: &dyn Table, pixels: f32) -> Option<Ask> {
+    fn ask(&self, table: &dyn Table, pixels: f32) -> Option<ThumbRequest> {
         let media = &self.known.as_ref()?.media;
         let column = self.column(table)?;
         let caption = table.schema().fields().iter().position(|field| *field.name() == self.state.caption);
@@ -256,7 +264,7 @@ impl Page {
         let wanted = (self.state.side * pixels).ceil() as u32;
         let side =
             [64, 96, 128, 192, 256, 384, 512, 768].into_iter().find(|side| *side >= wanted).unwrap_or(1024);
-        Some(Ask {
+        Some(ThumbRequest {
             label: self.label(table),
             caption: caption.filter(|_| !self.state.caption.is_empty()),
             boxes,
@@ -268,24 +276,24 @@ impl Page {
     }
 
     /// Draws it into all that is left of `ui`, and takes its input.
-    pub(super) fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, rows: &ShownRows<'_>) -> Done {
+    pub(super) fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, rows: &ShownRows<'_>) -> GalleryAction {
         let outer = ui.available_rect_before_wrap();
         ui.painter().rect_filled(outer, 0.0, Theme::of(ui).bg2);
         let Some(ask) = self.ask(rows.table.as_ref(), ui.pixels_per_point()) else {
             self.nothing(ui);
-            return Done::default();
+            return GalleryAction::default();
         };
         let count = rows.table.rows().number();
         if count == 0 {
             let words = if rows.table.rows().exact().is_some() { "No rows" } else { "No rows yet" };
             theme::empty_state(ui, Icon::Module, words, "");
-            return Done::default();
+            return GalleryAction::default();
         }
         self.cursor = self.cursor.map(|row| row.min(count - 1));
         let view = self.geometry(outer, count, ask.caption.is_some());
         let mut child = ui.new_child(UiBuilder::new().max_rect(outer).id_salt("gallery"));
         child.shrink_clip_rect(outer);
-        let mut done = Done::default();
+        let mut done = GalleryAction::default();
         self.scroll(&child, &view);
         self.keys(&child, cx, &view, rows, &mut done);
         if let Some(row) = self.reveal.take() {
@@ -379,7 +387,14 @@ impl Page {
         first..end.min(view.rows)
     }
 
-    fn tiles(&mut self, ui: &mut Ui, view: &Geometry, rows: &ShownRows<'_>, ask: &Ask, done: &mut Done) {
+    fn tiles(
+        &mut self,
+        ui: &mut Ui,
+        view: &Geometry,
+        rows: &ShownRows<'_>,
+        ask: &ThumbRequest,
+        done: &mut GalleryAction,
+    ) {
         let focus = ui.memory(|memory| memory.focused());
         for row in done.sight.clone() {
             let place = view.place(row, self.top);
@@ -396,7 +411,7 @@ impl Page {
             let flagged = (rows.number)(row).is_some_and(|number| self.state.flags.contains(&number));
             let chosen = self.selected.has(row) || self.cursor == Some(row);
             response.widget_info(|| WidgetInfo::selected(Role::ListItem, true, chosen, &spoken));
-            let look = tile::Look {
+            let look = tile::TileStyle {
                 label: &label,
                 cursor: self.cursor == Some(row),
                 selected: self.selected.has(row) && self.selected.count() > 1,
@@ -416,8 +431,8 @@ impl Page {
         response: &egui::Response,
         row: u64,
         rows: &ShownRows<'_>,
-        ask: &Ask,
-        done: &mut Done,
+        ask: &ThumbRequest,
+        done: &mut GalleryAction,
     ) {
         let modifiers = ui.input(|input| input.modifiers);
         if response.double_clicked() {
@@ -503,7 +518,14 @@ impl Page {
     }
 
     /// Arrows, pages, ends; Enter, F, N.
-    fn keys(&mut self, ui: &Ui, cx: &ViewCx<'_>, view: &Geometry, rows: &ShownRows<'_>, done: &mut Done) {
+    fn keys(
+        &mut self,
+        ui: &Ui,
+        cx: &ViewCx<'_>,
+        view: &Geometry,
+        rows: &ShownRows<'_>,
+        done: &mut GalleryAction,
+    ) {
         let own = ui.memory(|memory| memory.focused()).is_none_or(|id| {
             let last = self.cursor.map(|row| ui.scope_id().with(("row", row)));
             last == Some(id)
@@ -630,7 +652,7 @@ impl Page {
     }
 
     /// What stands at the left of the status bar.
-    fn say(&self, cx: &mut ViewCx<'_>, rows: &ShownRows<'_>, ask: &Ask) {
+    fn say(&self, cx: &mut ViewCx<'_>, rows: &ShownRows<'_>, ask: &ThumbRequest) {
         if let Some(row) = self.cursor {
             let mut words = format!("record {}", (rows.label)(row));
             if let Some(thumb) = self.thumbs.get(row) {

@@ -182,19 +182,19 @@ impl Columns for PlainColumns {
 
     fn builder(&self, columns: &[usize]) -> Result<Box<dyn Builder + '_>> {
         let made = |column: &usize| match self.of.get(*column) {
-            Some(Column::Number) => Ok(Made::Number(Vec::new())),
-            Some(Column::Key) => Ok(Made::Key(StringBuilder::new())),
-            Some(Column::Bytes) => Ok(Made::Bytes(Vec::new())),
-            Some(Column::Payload) => Ok(Made::Payload(BinaryBuilder::new())),
+            Some(Column::Number) => Ok(PlainColumnBuilder::Number(Vec::new())),
+            Some(Column::Key) => Ok(PlainColumnBuilder::Key(StringBuilder::new())),
+            Some(Column::Bytes) => Ok(PlainColumnBuilder::Bytes(Vec::new())),
+            Some(Column::Payload) => Ok(PlainColumnBuilder::Payload(BinaryBuilder::new())),
             None => Err(Error::bug(format!("column {column} was asked for"))),
         };
         Ok(Box::new(PlainBuilder(columns.iter().map(made).collect::<Result<_>>()?)))
     }
 }
 
-struct PlainBuilder(Vec<Made>);
+struct PlainBuilder(Vec<PlainColumnBuilder>);
 
-enum Made {
+enum PlainColumnBuilder {
     Number(Vec<u64>),
     Key(StringBuilder),
     Bytes(Vec<u64>),
@@ -205,10 +205,10 @@ impl Builder for PlainBuilder {
     fn add(&mut self, record: &Record, payload: Option<&[u8]>) -> Result<()> {
         for made in &mut self.0 {
             match made {
-                Made::Number(numbers) => numbers.push(record.number),
-                Made::Key(keys) => keys.append_option(record.key.as_deref().map(key_text)),
-                Made::Bytes(lengths) => lengths.push(record.len),
-                Made::Payload(payloads) => {
+                PlainColumnBuilder::Number(numbers) => numbers.push(record.number),
+                PlainColumnBuilder::Key(keys) => keys.append_option(record.key.as_deref().map(key_text)),
+                PlainColumnBuilder::Bytes(lengths) => lengths.push(record.len),
+                PlainColumnBuilder::Payload(payloads) => {
                     limits::check(record.len, limits::CHUNK, "a record")?;
                     payloads.append_option(payload);
                 }
@@ -218,11 +218,13 @@ impl Builder for PlainBuilder {
     }
 
     fn finish(self: Box<Self>) -> Result<Vec<ArrayRef>> {
-        let array = |made: Made| -> ArrayRef {
+        let array = |made: PlainColumnBuilder| -> ArrayRef {
             match made {
-                Made::Number(numbers) | Made::Bytes(numbers) => Arc::new(UInt64Array::from(numbers)),
-                Made::Key(mut keys) => Arc::new(keys.finish()),
-                Made::Payload(mut payloads) => Arc::new(payloads.finish()),
+                PlainColumnBuilder::Number(numbers) | PlainColumnBuilder::Bytes(numbers) => {
+                    Arc::new(UInt64Array::from(numbers))
+                }
+                PlainColumnBuilder::Key(mut keys) => Arc::new(keys.finish()),
+                PlainColumnBuilder::Payload(mut payloads) => Arc::new(payloads.finish()),
             }
         };
         Ok(self.0.into_iter().map(array).collect())

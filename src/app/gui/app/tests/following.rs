@@ -38,3 +38,20 @@ fn rows_that_are_appended_appear_by_themselves() {
     settle(&mut harness);
     assert!(harness.query_all_by_label_contains("has changed on disk").next().is_some());
 }
+
+/// A store that lies in a folder, as LMDB makes them: its file is watched, not the folder.
+#[test]
+fn what_is_written_to_a_store_in_a_folder_appears_by_itself() {
+    let fixture = |name: &str| std::fs::read(Path::new("fixtures/lmdb").join(name)).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store");
+    std::fs::create_dir(&store).unwrap();
+    let data = store.join("data.mdb");
+    std::fs::write(&data, fixture("datum/data.mdb")).unwrap();
+    let mut harness = window(&[&store]);
+    until(&mut harness, "10 rows");
+    let mut file = std::fs::OpenOptions::new().write(true).open(&data).unwrap();
+    file.write_all(&fixture("many.lmdb")).unwrap();
+    drop(file);
+    until(&mut harness, "100 rows");
+}

@@ -40,7 +40,7 @@ const WORDS: usize = 200;
 
 /// What is asked of each row.
 #[derive(Clone, PartialEq)]
-pub(super) struct Ask {
+pub(super) struct ThumbRequest {
     /// The column of media.
     pub(super) column: MediaColumn,
     /// The column that says what is on it.
@@ -55,7 +55,7 @@ pub(super) struct Ask {
     pub(super) side: u32,
 }
 
-impl Ask {
+impl ThumbRequest {
     /// The columns of the table that are read, each once.
     fn columns(&self) -> Vec<usize> {
         let mut columns = vec![self.column.column];
@@ -71,7 +71,7 @@ impl Ask {
 }
 
 /// What a job makes of a row.
-struct Made {
+struct TileContent {
     preview: Result<Option<Preview>>,
     mask: Option<Picture>,
     /// The shapes of regions.
@@ -106,13 +106,13 @@ pub(super) struct Thumb {
 type Key = (u64, Range<u64>);
 
 /// What jobs have made and no frame has taken yet, with the look that it was made for.
-type Inbox = Arc<Mutex<Vec<(u64, u64, Made)>>>;
+type Inbox = Arc<Mutex<Vec<(u64, u64, TileContent)>>>;
 
 /// The pictures of one table.
 #[derive(Default)]
 pub(super) struct Thumbs {
     /// The table, and what is asked.
-    look: Option<(Arc<dyn Table>, Ask)>,
+    look: Option<(Arc<dyn Table>, ThumbRequest)>,
     /// Counts up with each look.
     version: u64,
     kept: HashMap<u64, Thumb>,
@@ -131,7 +131,7 @@ impl Thumbs {
     }
 
     /// The table, and what is shown of its rows.
-    pub(super) fn look(&self) -> Option<(&Arc<dyn Table>, &Ask)> {
+    pub(super) fn look(&self) -> Option<(&Arc<dyn Table>, &ThumbRequest)> {
         self.look.as_ref().map(|(table, ask)| (table, ask))
     }
 
@@ -141,12 +141,12 @@ impl Thumbs {
         context: &Context,
         jobs: &Jobs,
         table: &Arc<dyn Table>,
-        ask: &Ask,
+        ask: &ThumbRequest,
         place: &Place,
         sight: Range<u64>,
     ) {
         self.frame += 1;
-        let same = |(known, look): &(Arc<dyn Table>, Ask)| Arc::ptr_eq(known, table) && look == ask;
+        let same = |(known, look): &(Arc<dyn Table>, ThumbRequest)| Arc::ptr_eq(known, table) && look == ask;
         if !self.look.as_ref().is_some_and(same) {
             self.look = Some((table.clone(), ask.clone()));
             self.version += 1;
@@ -191,7 +191,7 @@ impl Thumbs {
         Some((self.version, range))
     }
 
-    fn ask(&mut self, jobs: &Jobs, table: &Arc<dyn Table>, ask: &Ask, place: &Place, key: Key) {
+    fn ask(&mut self, jobs: &Jobs, table: &Arc<dyn Table>, ask: &ThumbRequest, place: &Place, key: Key) {
         if self.asked.as_ref().is_none_or(|(known, _)| *known != key) {
             self.asked = Some((key.clone(), Instant::now()));
         }
@@ -280,7 +280,7 @@ impl Thumb {
         }
     }
 
-    fn new(context: &Context, made: Made) -> Thumb {
+    fn new(context: &Context, made: TileContent) -> Thumb {
         let mut thumb = match made.preview {
             Err(error) => Thumb::failed(&error),
             Ok(None) => Thumb { failed: false, words: "nothing".to_owned(), ..Thumb::failed(&Error::io("")) },
@@ -320,10 +320,10 @@ fn texture(context: &Context, picture: &Picture) -> Texture {
 fn make(
     task: &Task,
     table: &dyn Table,
-    ask: &Ask,
+    ask: &ThumbRequest,
     place: &Place,
     rows: Range<u64>,
-    each: &mut (dyn FnMut(u64, Made) + Send),
+    each: &mut (dyn FnMut(u64, TileContent) + Send),
 ) -> Result<()> {
     let columns = ask.columns();
     let threads = std::thread::available_parallelism().map_or(1, |count| count.get().min(THREADS));
@@ -371,11 +371,11 @@ fn make(
 /// What there is of one row.
 fn one<'a>(
     task: &Task,
-    ask: &Ask,
+    ask: &ThumbRequest,
     place: &Place,
     of: &impl Fn(usize) -> Option<&'a Result<ArrayRef>>,
     row: usize,
-) -> Result<Made> {
+) -> Result<TileContent> {
     let preview = |column: &MediaColumn| -> Result<Option<Preview>> {
         let array = match of(column.column) {
             Some(Ok(array)) => array,
@@ -408,7 +408,7 @@ fn one<'a>(
     let regions = regions.unwrap_or_default();
     let picture = shown.as_ref().ok().and_then(|shown| shown.as_ref()?.picture.as_ref());
     let shapes = picture.and_then(|picture| shapes::layer(&regions, picture.width, picture.height));
-    Ok(Made {
+    Ok(TileContent {
         shapes,
         preview: shown,
         mask: mask.map(overlay),

@@ -15,7 +15,7 @@ const CORNER: f32 = 3.0;
 const NUMBER: f32 = 84.0;
 
 /// What the look of a row depends on beside its picture.
-pub(super) struct Look<'a> {
+pub(super) struct TileStyle<'a> {
     /// The number.
     pub(super) label: &'a str,
     pub(super) cursor: bool,
@@ -32,7 +32,7 @@ fn over() -> Color32 {
 }
 
 /// Paints a row.
-pub(super) fn paint(ui: &Ui, place: Rect, thumb: Option<&Thumb>, look: &Look<'_>) {
+pub(super) fn paint(ui: &Ui, place: Rect, thumb: Option<&Thumb>, look: &TileStyle<'_>) {
     let theme = Theme::of(ui);
     let painter = ui.painter();
     let area = Rect::from_min_size(place.min, vec2(place.width(), (place.width() * PROPORTION).round()));
@@ -54,7 +54,14 @@ pub(super) fn paint(ui: &Ui, place: Rect, thumb: Option<&Thumb>, look: &Look<'_>
     words(painter, theme, place, area, thumb, look);
 }
 
-fn words(painter: &Painter, theme: &Theme, place: Rect, area: Rect, thumb: Option<&Thumb>, look: &Look<'_>) {
+fn words(
+    painter: &Painter,
+    theme: &Theme,
+    place: Rect,
+    area: Rect,
+    thumb: Option<&Thumb>,
+    look: &TileStyle<'_>,
+) {
     let y = area.bottom() + LINE / 2.0;
     let label = thumb.and_then(|thumb| thumb.label.as_deref());
     let numbered = label.is_none() || place.width() >= NUMBER;

@@ -15,7 +15,7 @@ use super::{Mode, TableView};
 use crate::gui::commands::{Action, Where};
 use crate::gui::grid::{CellAt, thousands};
 use crate::gui::target::ExportSource;
-use crate::gui::views::gallery::{Asked, Done, ShownRows};
+use crate::gui::views::gallery::{Asked, GalleryAction, ShownRows};
 use crate::gui::views::{Target, ViewCx};
 
 /// A payload that is to be opened in a tab.
@@ -66,7 +66,7 @@ impl TableView {
         self.take_opened(cx);
     }
 
-    fn did(&mut self, done: &Done, cx: &mut ViewCx<'_>) {
+    fn did(&mut self, done: &GalleryAction, cx: &mut ViewCx<'_>) {
         let column = self.gallery.column(self.base.as_ref()).map_or(0, |column| column.column);
         if let Some(row) = done.record {
             self.put_cursor(CellAt { row, column });
