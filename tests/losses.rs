@@ -349,7 +349,10 @@ fn compare_columns(from: &Object, to: &Object, add: &mut dyn FnMut(&str, Aspect,
         add("", Aspect::Columns, format!("{:?} → {:?}", names(from), names(to)));
     }
     for (n, column) in from.columns.iter().enumerate() {
-        let same = to.columns.get(n).filter(|other| other.name == column.name);
+        // One of several of the same name is at its place, whatever it is called there.
+        let is_one_of_many = from.columns.len() == to.columns.len()
+            && from.columns.iter().filter(|other| other.name == column.name).count() > 1;
+        let same = to.columns.get(n).filter(|other| is_one_of_many || other.name == column.name);
         let Some(other) = same.or_else(|| to.columns.iter().find(|other| other.name == column.name)) else {
             add(&column.name, Aspect::Missing, "the column is gone".to_owned());
             continue;

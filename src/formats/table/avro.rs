@@ -8,7 +8,10 @@
 mod blocks;
 mod build;
 mod decode;
+mod encode;
 mod schema;
+mod stored;
+mod write;
 
 #[cfg(test)]
 mod tests;
@@ -20,7 +23,7 @@ use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::table::{cut, stacked};
 use crate::data::content::{Block as LayoutBlock, Content, Kind, Layout, Rows, Table, TableFacts};
-use crate::data::format::{Format, Opening};
+use crate::data::format::{Format, Opening, Target};
 use crate::data::node::Node;
 use crate::data::sniff::Magic;
 use crate::engines::records::{Index, NumberedFrame};
@@ -42,6 +45,7 @@ pub static FORMAT: Format = Format {
     extensions: &["avro"],
     magic: &[Magic::at(0, MAGIC)],
     reads: &[Kind::Table],
+    targets: &[Target::new("avro", "Avro", &["avro"], &write::WRITER)],
     ..Format::new("avro", "Avro", open)
 };
 
