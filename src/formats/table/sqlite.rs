@@ -8,13 +8,14 @@ mod database;
 mod pages;
 mod table;
 mod vfs;
+mod write;
 
 use crate::bytes::display;
 use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::numbers::be;
 use crate::bytes::task::Task;
 use crate::data::content::{Content, Kind};
-use crate::data::format::{Format, Opening};
+use crate::data::format::{Format, Opening, Target};
 use crate::data::node::{Node, Value};
 use crate::data::sniff::{Head, Magic, Match};
 use columns::Column;
@@ -31,6 +32,7 @@ pub static FORMAT: Format = Format {
     magic: &[Magic::at(0, MAGIC)],
     sniff: Some(sniff),
     reads: &[Kind::Group, Kind::Table],
+    targets: &[Target::new("sqlite", "SQLite", &["sqlite", "sqlite3", "db"], &write::WRITER)],
     ..Format::new("sqlite", "SQLite", open)
 };
 
