@@ -7,18 +7,21 @@
 //!
 //! - [`features`]: what `datasets` says of columns; [`regions`]: boxes and key points of a row, as numbers in cells;
 //! - [`shapes`]: polygons and masks of runs, painted as a layer of colours;
-//! - [`payload`]: a cell as bytes, as an array or as the file that its text names; [`mod@thumbnail`]: that as a small picture.
+//! - [`payload`]: a cell as bytes, as an array or as the file that its text names; [`mod@thumbnail`]: that as a small picture;
+//!   [`store`]: small pictures that are kept on disk.
 
 pub mod features;
 pub mod payload;
 pub mod regions;
 pub mod shapes;
+pub mod store;
 #[cfg(test)]
 mod tests;
 pub mod thumbnail;
 
 pub use payload::{Payload, Place};
 pub use regions::{BoxFormat, Boxes, KeyPoints};
+pub use store::ThumbnailStore;
 pub use thumbnail::{Picture, Preview, thumbnail};
 
 use crate::bytes::error::{Result, UnlessCancelled};

@@ -55,6 +55,8 @@ pub(super) struct GalleryState {
     label: String,
     caption: String,
     side: f32,
+    /// Whether small pictures are kept on disk.
+    keep: bool,
     hide_boxes: bool,
     hide_mask: bool,
     hide_points: bool,
@@ -71,6 +73,7 @@ impl Default for GalleryState {
             label: String::new(),
             caption: String::new(),
             side: 124.0,
+            keep: false,
             hide_boxes: false,
             hide_mask: false,
             hide_points: false,
@@ -272,6 +275,7 @@ impl Page {
             mask: mask.filter(|mask| **mask != column && !self.state.hide_mask).cloned(),
             column,
             side,
+            keep: self.state.keep,
         })
     }
 

@@ -80,6 +80,10 @@ impl Page {
                     self.state.column = other.to_owned();
                 }
             }
+            ui.separator();
+            ui.add(Checkbox::new(&mut self.state.keep, "Keep small pictures on disk")).on_hover_text(
+                "They are there at once when these records are looked at again; 512 MB at most",
+            );
         });
         let label = self.label(table).map(|label| label.column);
         let words =

@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use arrow::array::{Array, ArrayRef};
@@ -18,7 +18,7 @@ use gander::data::content::table::read_each;
 use gander::data::media::regions::Region;
 use gander::data::media::shapes;
 use gander::data::media::{
-    Boxes, KeyPoints, LabelColumn, MediaColumn, Picture, Place, Preview, payload, thumbnail,
+    Boxes, KeyPoints, LabelColumn, MediaColumn, Picture, Place, Preview, ThumbnailStore, payload, thumbnail,
 };
 use gander::jobs::{JobSpec, Jobs, Slot};
 use parking_lot::Mutex;
@@ -35,6 +35,15 @@ const THREADS: usize = 4;
 const UPLOAD: Duration = Duration::from_millis(4);
 /// A request that is younger than this is let go on while some of its rows are in sight.
 const PATIENCE: Duration = Duration::from_millis(80);
+/// Bytes of pictures that are kept on disk.
+const STORED: u64 = 512 << 20;
+
+/// Pictures on disk, in the folder for what can be made again.
+static STORE: LazyLock<Option<ThumbnailStore>> = LazyLock::new(|| {
+    let folders = directories::ProjectDirs::from("", "", "gander")?;
+    Some(ThumbnailStore::new(&folders.cache_dir().join("thumbnails"), STORED))
+});
+
 /// The longest label and caption, in characters.
 const WORDS: usize = 200;
 
@@ -53,6 +62,8 @@ pub(super) struct ThumbRequest {
     pub(super) mask: Option<MediaColumn>,
     /// The longer side of pictures, in pixels.
     pub(super) side: u32,
+    /// Whether pictures are kept on disk.
+    pub(super) keep: bool,
 }
 
 impl ThumbRequest {
@@ -383,7 +394,10 @@ fn one<'a>(
             None => return Ok(None),
         };
         match payload::payload(task, column, array.as_ref(), row, place)? {
-            Some(payload) => thumbnail(task, gander::formats::ALL, &payload, ask.side).map(Some),
+            Some(payload) => match STORE.as_ref().filter(|_| ask.keep) {
+                Some(store) => store.thumbnail(task, gander::formats::ALL, &payload, ask.side).map(Some),
+                None => thumbnail(task, gander::formats::ALL, &payload, ask.side).map(Some),
+            },
             None => Ok(None),
         }
     };
