@@ -5,8 +5,10 @@
 //! process left behind is told from what a living one is writing, and removed at the next run.
 
 mod folder;
+mod journal;
 
 pub use folder::Folder;
+pub use journal::sweep;
 
 use crate::bytes::error::{Error, Result};
 use crate::bytes::source;
@@ -52,7 +54,10 @@ fn begun<T>(
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let temp = folder.join(temporary(&name, std::process::id(), number));
         match make(&temp) {
-            Ok(made) => return Ok((made, temp, real)),
+            Ok(made) => {
+                journal::note(&temp);
+                return Ok((made, temp, real));
+            }
             Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
             Err(e) => return Err(named(said(e))),
         }
@@ -174,6 +179,7 @@ impl Drop for Output {
         }
         // After a commit there is no such name any more.
         let _ = std::fs::remove_file(&self.temp);
+        journal::forget(&self.temp);
     }
 }
 
@@ -268,17 +274,28 @@ fn clean(folder: &Path, name: &OsString) {
         let Some(kind) = entry.file_type().ok().filter(|kind| kind.is_file() || kind.is_dir()) else {
             continue;
         };
-        if is_alive(process) {
-            continue;
-        }
-        // The number may be of another container's process: its lock tells.
-        let unlocked = File::open(entry.path())
-            .is_ok_and(|file| rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok());
-        if unlocked {
-            let path = entry.path();
+        let path = entry.path();
+        if is_left_behind(&path, process) {
             let _ = if kind.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
         }
     }
+}
+
+/// Whether nobody writes this temporary file or folder any more.
+fn is_left_behind(path: &Path, process: i32) -> bool {
+    // The number may be of another container's process: its lock tells.
+    let unlocked = || {
+        File::open(path)
+            .is_ok_and(|file| rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok())
+    };
+    !is_alive(process) && unlocked()
+}
+
+/// The process that made a temporary file of this name; `None` for other names.
+fn process_of_temporary(name: &[u8]) -> Option<i32> {
+    let at = name.windows(MARK.len()).rposition(|part| part == MARK)?;
+    let stem = name.get(..at + MARK.len()).filter(|stem| stem.first() == Some(&b'.'))?;
+    process_of(name, stem)
 }
 
 fn is_alive(process: i32) -> bool {

@@ -193,6 +193,7 @@ impl Drop for Folder {
         if self.handle.take().is_some() || self.temp.exists() {
             let _ = std::fs::remove_dir_all(&self.temp);
         }
+        super::journal::forget(&self.temp);
     }
 }
 
