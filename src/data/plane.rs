@@ -6,17 +6,19 @@
 //! - [`Plane`]: a window that was read; [`tiles`]: large ones tile by tile, coarse first; [`lines`]: rows and columns as
 //!   envelopes of least and largest values;
 //! - [`ValueSummary`]: range, percentiles and non-finite values of a slice; [`NonFiniteSearch`]: where the next one is;
-//! - [`color`]: planes as pictures.
+//! - [`color`]: planes as pictures; [`PaintedSlice`]: a slice as one.
 
 pub mod color;
 pub mod lines;
 mod mapping;
+mod picture;
 mod search;
 mod slice;
 mod summary;
 pub mod tiles;
 
 pub use mapping::{Mapping, Role};
+pub use picture::PaintedSlice;
 pub use search::{NonFiniteSearch, SearchFrom, SearchResult};
 pub use slice::{Slice, Window};
 pub use summary::{LISTED, ValueSummary};
