@@ -12,17 +12,21 @@
 //!                                                                ▼ Done: bytes, notes
 //! ```
 
+pub mod batch;
 pub mod copy;
 mod items;
 mod metadata;
 pub mod output;
+pub mod recipe;
 mod targets;
 mod values;
+mod verify;
 
 pub use items::{Around, Item, NamedFiles, Selection, gather};
 use output::Output;
 pub use targets::{TARGETS, Target};
-pub use values::{VALUES, is_choice};
+pub use values::{COMMON, VALUES, is_choice};
+pub use verify::{Check, VERIFIED};
 
 use crate::bytes::display;
 use crate::bytes::error::{Error, ErrorKind, Result};
@@ -33,7 +37,8 @@ use crate::data::adapt::{
 };
 use crate::data::content::{Array, Content, Image, Kind, Table};
 use crate::data::format::{
-    Data, Loss, LossKind, Metadata, Options, Payload, WriteFile, WriteFiles, WriteTo, loss, note, unturned,
+    Data, Loss, LossKind, Metadata, Options, Payload, Sink, WriteFile, WriteFiles, WriteTo, loss, note,
+    unturned,
 };
 use crate::data::scan::array_bytes;
 use crate::engines::samples::FILES;
@@ -74,6 +79,8 @@ pub struct Done {
     pub bytes: u64,
     /// What came up while it was written (columns that became text).
     pub notes: Vec<Loss>,
+    /// The columns that did not keep their inferred types.
+    type_overrides: BTreeMap<usize, TypeMismatch>,
 }
 
 /// The targets to which these items can be written, in the order of [`TARGETS`].
@@ -446,7 +453,38 @@ impl Plan {
             output.restart()?;
         }
         task.set_message("writing to the disk");
-        Ok(Done { bytes: output.commit()?, notes })
+        Ok(Done { bytes: output.commit()?, notes, type_overrides })
+    }
+
+    /// Writes to a pipe: only what comes from front to back, and as it is written. All cells of columns of inferred types
+    /// are read before, since nothing can be taken back.
+    ///
+    /// # Errors
+    /// As [`Plan::run`]; `Unsupported` where the target goes back in its file, or is a folder.
+    pub fn stream(&self, task: &Task, sink: &mut dyn Sink, consent: Consent) -> Result<Done> {
+        let write = match self.target.writer.write {
+            WriteTo::File(write) | WriteTo::Either { file: write, .. }
+                if self.target.writer.streams && !self.target.writer.write.is_folder(&self.options) =>
+            {
+                write
+            }
+            _ => {
+                let what = format!("{} cannot be written to a pipe: name a file", self.target.name);
+                return Err(Error::unsupported(what));
+            }
+        };
+        refuse(&self.losses, consent)?;
+        self.nulls.fill(consent.lose);
+        let type_overrides = match self.build(Some(task), &BTreeMap::new())?.typed {
+            Some(_) => self.settle(task, BTreeMap::new())?,
+            None => BTreeMap::new(),
+        };
+        let built = self.build(Some(task), &type_overrides)?;
+        let now: Vec<Loss> = built.losses.into_iter().filter(|loss| !self.losses.contains(loss)).collect();
+        refuse(&now, consent)?;
+        crate::bytes::guard::guarded(|| write(task, &built.payload, &self.options, sink))?;
+        sink.flush()?;
+        Ok(Done { bytes: 0, notes: self.notes(&type_overrides), type_overrides })
     }
 
     /// Reads everything until no cell is found that does not fit its column's type.

@@ -39,7 +39,7 @@ mod tests;
 #[cfg(test)]
 mod true_tests;
 
-pub use catalog::{Registered, name_of, stem};
+pub use catalog::{Registered, name_of, stem, table_name};
 pub use clauses::{Clauses, clauses};
 pub use diagnostic::{Failure, Place, SqlDiagnostic};
 pub use filter::{Condition, Filter, Order, Sort, Test, quoted, text_literal};

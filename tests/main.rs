@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests read their fixtures whole")]
 
 mod cli;
+mod convert;
 mod fixtures;
 mod golden;
 mod hdf5;

@@ -66,7 +66,18 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let words = match std::env::args_os().map(|word| word.into_string()).collect::<Result<Vec<_>, _>>() {
+        Ok(words) => match cli::convert::rewritten(words) {
+            Ok(words) => words.into_iter().map(Into::into).collect(),
+            Err(help) => {
+                print!("{help}");
+                return ExitCode::SUCCESS;
+            }
+        },
+        // Names that are no UTF-8 are files, not options.
+        Err(_) => std::env::args_os().collect::<Vec<_>>(),
+    };
+    let arguments = Arguments::parse_from(words);
     if arguments.command.is_none() {
         // A window stays open for days.
         gander::bytes::cache::keep_little();

@@ -167,7 +167,7 @@ fn sort(name: &str, node: &Node, found: &mut Vec<(String, Content, Attributes)>,
 }
 
 /// Which part of the items is converted.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     /// Rows of a table.
     pub rows: Option<Range<u64>>,

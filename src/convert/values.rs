@@ -20,6 +20,9 @@ use std::sync::Arc;
 /// Which values of numbers with a scale are written, for every target.
 pub const VALUES: OptionSpec = OptionSpec::new("values", "What is written of numbers with a scale, offset or fill value: what they stand for (shown) or what is stored; auto: shown in tables, stored in arrays; pictures hold whole numbers, which are the stored ones").one_of("auto", &["auto", "shown", "stored"]);
 
+/// The options that every target has.
+pub const COMMON: &[OptionSpec] = &[VALUES];
+
 /// The attributes that say what stored numbers stand for.
 const PACKING: [&str; 8] = [
     "scale_factor",

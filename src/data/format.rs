@@ -232,6 +232,10 @@ pub struct Writer {
     pub check: fn(&Payload) -> Result<()>,
     /// What would not survive. Looks at types and names only, never at values.
     pub losses: fn(&Payload, &Options) -> Vec<Loss>,
+    /// What a reader is to be told to read what is written with these options, where the bytes do not say it.
+    pub reading: fn(&Options) -> Options,
+    /// Whether it writes from front to back and never goes back, so that it can write to a pipe.
+    pub streams: bool,
     /// Writes everything, streaming; reports progress on the task.
     pub write: WriteTo,
 }
@@ -289,6 +293,8 @@ impl Writer {
             options: &[],
             check: |_| Ok(()),
             losses,
+            reading: |_| Options::default(),
+            streams: false,
             write: WriteTo::File(write),
         }
     }

@@ -392,6 +392,14 @@ pub fn stem(name: &str) -> String {
     }
 }
 
+/// The name of the table that is the node at `path` of a file: that of the file alone for the file itself.
+pub fn table_name(file: &str, path: &str) -> String {
+    match path.trim_matches(['/', '.']) {
+        "" => stem(file),
+        path => format!("{}_{}", stem(file), path.replace('/', "_")),
+    }
+}
+
 /// Opens a file for a pattern's folder.
 pub(super) fn folder(task: &Task, path: &Path) -> Option<Source> {
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };

@@ -1,24 +1,39 @@
-//! `gander convert`: any content to any writer that accepts it.
+//! `gander convert`: any content to any writer that accepts it: one file of everything that is named, a file each in a
+//! folder, or a pipe.
 
-use super::{Stop, progress};
-use gander::convert::{self, Consent, Item, Plan, Selection, TARGETS, Target};
+mod arguments;
+mod each;
+mod list;
+mod report;
+mod request;
+mod sources;
+
+use super::{Stop, interrupt, progress};
+use gander::convert::{self, Consent, Item, Plan};
 use gander::data::adapt::ImageArray;
 use gander::data::content::{Array, Content};
-use gander::data::format::{Loss, Options, worded};
 use gander::data::node::Node;
 use gander::{Error, Task};
-use serde_json::{Value as Json, json};
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// Arguments of `gander convert`.
+pub(crate) use arguments::rewritten;
+pub(crate) use report::losses_json;
+use report::{Written, write};
+use request::Request;
+pub(crate) use request::target;
+use sources::Input;
+
+/// Arguments of `gander convert`. Options of the writer may stand as arguments of their own: --compression zstd.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Files or nodes (PATH#NODE), and at the end the file to write
-    #[arg(required_unless_present = "list", num_args = 2.., value_names = ["PATH[#NODE]", "OUT"])]
+    /// Files, folders, patterns or nodes (PATH#NODE), and at the end the file to write, or a folder for a file each; - reads
+    /// from standard input or writes to standard output
+    #[arg(required_unless_present_any = ["list", "recipe"], value_names = ["PATH[#NODE]", "OUT"])]
     paths: Vec<String>,
-    /// The format to write; without it the extension of OUT decides
+    /// The format to write; without it the extension of OUT decides. With --help: what can be set for it
     #[arg(long, value_name = "FORMAT")]
     to: Option<String>,
     /// Write even if values get lost; the losses are printed
@@ -27,6 +42,12 @@ pub(crate) struct Args {
     /// Replace OUT if it exists
     #[arg(long)]
     overwrite: bool,
+    /// Read back what was written and compare every value; that is done anyway below 1 GB
+    #[arg(long, overrides_with = "no_verify")]
+    verify: bool,
+    /// Do not read back what was written
+    #[arg(long)]
+    no_verify: bool,
     /// Rows A..B of a table, 0-based, end excluded
     #[arg(long)]
     rows: Option<String>,
@@ -36,6 +57,9 @@ pub(crate) struct Args {
     /// A slice of an array or picture as in NumPy: I,A..B,A..B..S
     #[arg(long, allow_hyphen_values = true)]
     slice: Option<String>,
+    /// SQL over the sources, each a table named after its stem; its result is written
+    #[arg(long, value_name = "SQL")]
+    query: Option<String>,
     /// What is written of numbers with a scale, an offset or a fill value: what they stand for or what is
     /// stored. Without it tables hold what is shown, arrays what is stored; pictures always that
     #[arg(long, value_parser = ["shown", "stored"])]
@@ -43,6 +67,15 @@ pub(crate) struct Args {
     /// An option of the writer: name=value
     #[arg(short, long = "option", value_name = "NAME=VALUE")]
     option: Vec<String>,
+    /// Repeat the conversion that this file describes; what else is given here goes first
+    #[arg(long, value_name = "FILE.toml")]
+    recipe: Option<String>,
+    /// Write as the preset of this name says
+    #[arg(long, value_name = "NAME", conflicts_with = "recipe")]
+    preset: Option<String>,
+    /// Save this conversion as a recipe, and write nothing
+    #[arg(long, value_name = "FILE.toml")]
+    save_recipe: Option<String>,
     #[command(flatten)]
     opening: super::OpenArgs,
     /// Say what would be written and lost, and write nothing
@@ -59,66 +92,96 @@ pub(crate) struct Args {
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.list {
-        return list(args.json);
+        return list::all(args.json);
     }
-    let Some((out, sources)) = args.paths.split_last() else { return Ok(ExitCode::from(2)) };
-    let (target, selection, options) = match request(args, out) {
-        Ok(request) => request,
-        Err(words) => return Ok(super::usage(words)),
-    };
     let task = Task::new();
-    // A source's name is in its own errors; what is left is about the target.
-    let named = |error: Error| match sources {
-        [one] => error.in_file(super::split_target(one).0.display()),
-        _ => error,
+    let request = match Request::of(&task, args) {
+        Ok(request) => request,
+        Err(stop) => return stop.say(args.recipe.as_deref().unwrap_or("gander convert"), args.json),
     };
+    if let Some(path) = &args.save_recipe {
+        return match request.recipe().save(Path::new(path), args.overwrite) {
+            Ok(()) => Ok(ExitCode::SUCCESS),
+            Err(error) => super::failed(&error, path, false),
+        };
+    }
+    convert::output::sweep();
+    interrupt::stops(&task);
+    let done = work(&task, &request);
+    if task.is_cancelled() { Ok(interrupt::status()) } else { done }
+}
+
+fn work(task: &Task, request: &Request) -> anyhow::Result<ExitCode> {
+    let inputs = match sources::expanded(task, request) {
+        Ok(inputs) => inputs,
+        Err(stop) => return stop.say(&request.out, request.json),
+    };
+    match request.is_folder {
+        true => each::run(task, request, &inputs),
+        false => together(task, request, &inputs),
+    }
+}
+
+/// All sources in one file, or to standard output.
+fn together(task: &Task, request: &Request, inputs: &[Input]) -> anyhow::Result<ExitCode> {
+    let out = request.out.as_str();
     let mut nodes = Vec::new();
-    let planned = progress::with_progress(&task, || {
-        let items = gather(&task, args, sources, &mut nodes)?;
-        selection.slice.as_deref().map_or(Ok(()), |slice| fits(slice, &items)).map_err(Stop::Usage)?;
-        Ok::<_, Stop>(convert::plan(&items, target, &options, &selection).map_err(named)?)
-    });
+    let planned = progress::with_progress(task, || planned(task, request, inputs, &mut nodes));
     let plan = match planned {
         Ok(plan) => plan,
-        Err(stop) => return stop.say(out, args.json),
+        Err(stop) => return stop.say(out, request.json),
     };
-    if plan.is_lossy() && !args.allow_loss || args.dry_run {
-        return report(&plan, out, args);
+    if plan.is_lossy() && !request.allow_loss || request.dry_run {
+        return report::not_written(&plan, out, request);
     }
-    let consent = Consent { overwrite: args.overwrite, lose: args.allow_loss };
-    let done = progress::with_progress(&task, || plan.run(&task, Path::new(out), consent));
-    match done.map_err(named) {
-        Err(error) => Stop::of(error, "-o", &options).say(out, args.json),
-        Ok(done) => {
-            let losses: Vec<&Loss> = plan.losses.iter().chain(&done.notes).collect();
-            if args.json {
-                super::print_json(&json!({
-                    "path": out, "format": target.id, "bytes": done.bytes, "losses": losses_json(&losses),
-                }))?;
-            } else {
-                worded(losses).iter().for_each(|loss| eprintln!("{out}: {loss}"));
-            }
+    if out == "-" {
+        return to_standard_output(task, request, &plan);
+    }
+    let written = progress::with_progress(task, || write(task, &plan, Path::new(out), request));
+    // A source's name is in its own errors; what is left is about the target.
+    match written.map_err(|error| named(inputs, error)) {
+        Err(error) => Stop::of(error, "-o", &request.options).say(out, request.json),
+        Ok(written) => {
+            let is_equal = written.is_equal();
+            report::written(&[written], request)?;
             let cut = nodes.iter().filter(|(node, path)| super::found(node, path)).count();
-            Ok(ExitCode::from(u8::from(cut > 0)))
+            Ok(ExitCode::from(u8::from(cut > 0 || !is_equal)))
         }
     }
 }
 
-/// What the arguments ask for, as far as they tell it without a look at the sources.
-fn request(args: &Args, out: &str) -> Result<(&'static Target, Selection, Options), String> {
-    let target = target(args.to.as_deref(), out)?;
-    let mut options = Options::default();
-    for item in &args.option {
-        let (name, value) = super::named_value("-o", item)?;
-        options.set(name, value);
+fn named(inputs: &[Input], error: Error) -> Error {
+    match inputs {
+        [one] => error.in_file(super::split_target(&one.target).0.display()),
+        _ => error,
     }
-    if let Some(values) = &args.values {
-        options.set(convert::VALUES.name, values.as_str());
+}
+
+/// The plan for these sources.
+fn planned(
+    task: &Task,
+    request: &Request,
+    inputs: &[Input],
+    nodes: &mut Vec<(Arc<Node>, String)>,
+) -> Result<Plan, Stop> {
+    let items = gather(task, request, inputs, nodes)?;
+    request.selection.slice.as_deref().map_or(Ok(()), |slice| fits(slice, &items)).map_err(Stop::Usage)?;
+    let plan = convert::plan(&items, request.target, &request.options, &request.selection);
+    plan.map_err(|error| Stop::of(named(inputs, error), "-o", &request.options))
+}
+
+fn to_standard_output(task: &Task, request: &Request, plan: &Plan) -> anyhow::Result<ExitCode> {
+    let consent = Consent { overwrite: false, lose: request.allow_loss };
+    let mut pipe = sources::Pipe::new(std::io::stdout());
+    match plan.stream(task, &mut pipe, consent).and_then(|done| Ok(pipe.flush().map(|()| done)?)) {
+        Ok(done) => {
+            report::said("-", plan, &done);
+            Ok(ExitCode::SUCCESS)
+        }
+        // Whoever reads has seen enough.
+        Err(_) if pipe.is_closed() => Ok(ExitCode::SUCCESS),
+        Err(error) => super::failed(&error, "-", false),
     }
-    target.check(&options).map_err(|error| format!("-o {}", super::words(&error)))?;
-    let rows = args.rows.as_deref().map(super::range).transpose()?;
-    args.slice.as_deref().map_or(Ok(()), super::is_slice)?;
-    Ok((target, Selection { rows, columns: args.columns.clone(), slice: args.slice.clone() }, options))
 }
 
 /// Whether a slice fits all items that can be sliced.
@@ -133,114 +196,42 @@ fn fits(slice: &str, items: &[Item]) -> Result<(), String> {
     Ok(())
 }
 
-/// The target of this id, or else of the file's extension.
-pub(crate) fn target(to: Option<&str>, out: &str) -> Result<&'static Target, String> {
-    let ids = || TARGETS.iter().map(|t| t.id).collect::<Vec<_>>().join(", ");
-    match to {
-        Some(id) => Target::by_id(id)
-            .ok_or_else(|| format!("--to {id}: there is no such writer; there are {}", ids())),
-        None => Target::of_path(Path::new(out))
-            .ok_or_else(|| format!("{out}: the extension does not say what to write; --to takes {}", ids())),
-    }
-}
-
 /// Everything that the sources name, and their nodes with the paths of their files.
 fn gather(
     task: &Task,
-    args: &Args,
-    sources: &[String],
+    request: &Request,
+    inputs: &[Input],
     nodes: &mut Vec<(Arc<Node>, String)>,
 ) -> Result<Vec<Item>, Stop> {
+    if let Some(sql) = &request.query {
+        return Ok(vec![super::query::result_of(
+            task,
+            sql,
+            inputs.iter().map(|i| i.target.as_str()),
+            &request.opening,
+        )?]);
+    }
     let mut items = Vec::new();
-    for source in sources {
-        let (path, _) = super::split_target(source);
-        let (document, node, node_path) = super::open(task, source, &args.opening)?;
-        items.extend(
-            convert::gather(task, &document.source, &node, &node_path)
-                .map_err(|e| e.in_file(path.display()))?,
-        );
+    for input in inputs {
+        let (path, _) = super::split_target(&input.target);
+        let (document, node, node_path) = super::open(task, &input.target, &request.opening)?;
+        let found = convert::gather(task, &document.source, &node, &node_path);
+        let found = found.map_err(|e| e.in_file(path.display()))?;
+        items.extend(found.into_iter().map(|item| match &input.name {
+            // What came through a pipe has no name of its own.
+            Some(name) if node_path.is_empty() && node.content.is_some() => {
+                Item { name: name.clone(), ..item }
+            }
+            _ => item,
+        }));
         nodes.push((node, path.display().to_string()));
     }
     Ok(items)
 }
 
-/// Prints what a conversion would write and lose. Status 1 if it is refused.
-fn report(plan: &Plan, out: &str, args: &Args) -> anyhow::Result<ExitCode> {
-    let refused = plan.is_lossy() && !args.allow_loss;
-    let losses: Vec<&Loss> = plan.losses.iter().collect();
-    if args.json {
-        super::print_json(&json!({
-            "path": out, "written": false, "refused": refused, "losses": losses_json(&losses),
-            "outline": plan.outline.iter().map(|(name, word)| json!({ "name": name, "type": word })).collect::<Vec<_>>(),
-        }))?;
-    } else if args.dry_run {
-        let mut text: String = plan.outline.iter().map(|(name, word)| format!("{name}  {word}\n")).collect();
-        worded(&plan.losses).iter().for_each(|loss| text.push_str(&format!("! {loss}\n")));
-        super::print(&text)?;
-    }
-    if refused {
-        let serious = plan.losses.iter().filter(|loss| loss.serious);
-        worded(serious).iter().for_each(|loss| eprintln!("{out}: would lose: {loss}"));
-        eprintln!("{out}: nothing was written; --allow-loss writes it all the same");
-    }
-    Ok(ExitCode::from(u8::from(refused)))
-}
-
-pub(crate) fn losses_json(losses: &[&Loss]) -> Json {
-    let one = |loss: &&Loss| {
-        json!({
-            "path": if loss.path.is_empty() { String::new() } else { format!("#{}", loss.path) },
-            "subject": loss.subject, "kind": loss.kind.word(), "serious": loss.serious,
-            "possible": loss.possible, "message": loss.what, "what": loss.what,
-        })
-    };
-    Json::Array(losses.iter().map(one).collect())
-}
-
-/// `--list`: which kinds each target takes, and its options.
-fn list(as_json: bool) -> anyhow::Result<ExitCode> {
-    let kinds = |target: &Target| -> Vec<&str> { target.takes().iter().map(|kind| kind.word()).collect() };
-    if as_json {
-        let one = |target: &Target| {
-            let options: Vec<Json> = target
-                .options()
-                .iter()
-                .chain([&convert::VALUES])
-                .map(|o| json!({ "name": o.name, "help": o.help, "values": o.values, "default": target.default_of(o) }))
-                .collect();
-            json!({
-                "id": target.id, "name": target.name, "extensions": target.extensions, "takes": kinds(target),
-                "several": target.writer.many, "options": options,
-            })
-        };
-        super::print_json(&TARGETS.iter().copied().map(one).collect())?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    let row = |target: &Target| {
-        vec![
-            target.id.to_owned(),
-            target.name.to_owned(),
-            target.extensions.join(" "),
-            kinds(target).join(" "),
-        ]
-    };
-    let lines = super::aligned(&TARGETS.iter().copied().map(row).collect::<Vec<_>>());
-    let mut text = String::new();
-    for (target, line) in TARGETS.iter().zip(lines) {
-        text.push_str(&format!("{line}\n"));
-        for option in target.options().iter().chain([&convert::VALUES]) {
-            let values = if option.values.is_empty() {
-                String::new()
-            } else {
-                format!(" ({})", option.values.join(", "))
-            };
-            let default = match target.default_of(option) {
-                "" => String::new(),
-                default => format!("; default {default}"),
-            };
-            text.push_str(&format!("    -o {}=…  {}{values}{default}\n", option.name, option.help));
-        }
-    }
-    super::print(&text)?;
-    Ok(ExitCode::SUCCESS)
+/// What was written of a source, and to where: for reports of several.
+struct Line<'a> {
+    source: &'a str,
+    out: String,
+    result: Result<Written, Error>,
 }

@@ -6,7 +6,7 @@ use gander::data::cell;
 use gander::data::content::{Content, Table};
 use gander::data::format::{Loss, Options};
 use gander::data::node::Node;
-use gander::query::{Engine, Failure, QueryResult, Settings, stem};
+use gander::query::{Engine, Failure, QueryResult, Settings, stem, table_name};
 use gander::{Error, Task};
 use serde_json::json;
 use std::io::{BufWriter, Write};
@@ -112,6 +112,28 @@ fn work(args: &Args, task: &Task, rows: Option<Range<u64>>) -> anyhow::Result<Ex
     if cut > 0 { done.map(|_| ExitCode::from(1)) } else { done }
 }
 
+/// The result of a statement over files as something to convert.
+///
+/// # Errors
+/// Files that cannot be read; a mistake in the statement as wrong usage.
+pub(crate) fn result_of<'a>(
+    task: &Task,
+    sql: &str,
+    targets: impl Iterator<Item = &'a str>,
+    opening: &super::OpenArgs,
+) -> Result<Item, super::Stop> {
+    let engine = Engine::new(Settings::default(), Vec::new());
+    for target in targets {
+        add(task, &engine, target, opening)?;
+    }
+    let answer = engine.run(task, sql, |_| {}).map_err(|failure| match failure {
+        Failure::Sql(mistake) => super::Stop::Usage(format!("SQL: {mistake}")),
+        Failure::Run(error) => super::Stop::Failed(error),
+    })?;
+    let table: Arc<dyn Table> = answer;
+    Ok(Item::new("query", Content::Table(table), Default::default()))
+}
+
 fn settings(args: &Args) -> Settings {
     let mut settings = Settings::default();
     if let Some(megabytes) = args.memory {
@@ -137,8 +159,7 @@ fn add(
     }
     match &node.content {
         Some(Content::Table(table)) => {
-            let name = path.trim_matches(['/', '.']).replace('/', "_");
-            engine.add_table(&format!("{}_{name}", stem(document.source.name())), table.clone());
+            engine.add_table(&table_name(document.source.name(), &path), table.clone());
             Ok(node)
         }
         _ => Err(Error::unsupported(format!("{path} is no table")).into()),

@@ -24,7 +24,8 @@ const NULLS: OptionSpec =
         .one_of("write", &["write", "omit"]);
 
 /// The writer of JSON Lines.
-pub const WRITER: Writer = Writer { options: &[NAN, NULLS], ..Writer::new(&[Kind::Table], losses, write) };
+pub const WRITER: Writer =
+    Writer { streams: true, options: &[NAN, NULLS], ..Writer::new(&[Kind::Table], losses, write) };
 /// The writer of one array of objects, a line each.
 pub const ARRAY: Writer = Writer { write: WriteTo::File(write_array), ..WRITER };
 

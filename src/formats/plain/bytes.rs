@@ -15,7 +15,10 @@ pub static FORMAT: Format = Format {
     sniff: Some(sniff),
     takes_any: true,
     reads: &[Kind::Bytes],
-    targets: &[Target::new("raw", "Raw bytes", &["bin", "raw", "dat"], &write::WRITER)],
+    targets: &[
+        Target::new("raw", "Raw bytes", &["bin", "raw", "dat"], &write::WRITER),
+        Target::new("svg", "SVG drawing", &["svg"], &write::SVG),
+    ],
     ..Format::new("bytes", "Bytes", open)
 };
 

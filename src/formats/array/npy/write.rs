@@ -19,6 +19,7 @@ pub const LAYOUT: OptionSpec = OptionSpec::new(
 pub const WRITER: Writer = Writer {
     options: &[LAYOUT],
     plain: true,
+    streams: true,
     check: |payload| payload.array().and_then(|array| header(array.dtype(), array.shape())).map(drop),
     records: |options| options.get(LAYOUT.name) == Some("records"),
     ..Writer::new(&[Kind::Array], losses, write)

@@ -20,8 +20,12 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 /// The writer.
-pub const WRITER: Writer =
-    Writer { many: true, metadata: Metadata::Texts, ..Writer::new(&[Kind::Array], losses, write) };
+pub const WRITER: Writer = Writer {
+    many: true,
+    metadata: Metadata::Texts,
+    streams: true,
+    ..Writer::new(&[Kind::Array], losses, write)
+};
 
 fn losses(payload: &Payload, _options: &Options) -> Vec<Loss> {
     let mut losses = Vec::new();

@@ -22,6 +22,7 @@ const LAYOUT: OptionSpec = OptionSpec::new("layout", "Maps one after the other, 
 pub(super) const WRITER: Writer = Writer {
     options: &[LAYOUT, LABEL, CLASSES, shards::SHARDS, shards::ROWS, shards::BYTES],
     check,
+    streams: true,
     write: WriteTo::Either { is_folder: shards::is_asked, file: write, folder: write_shards },
     ..Writer::new(&[Kind::Table], losses, write)
 };

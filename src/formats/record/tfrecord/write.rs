@@ -24,6 +24,7 @@ const COMPRESSION: OptionSpec = OptionSpec::new("compression", "How all of the f
 pub(super) const WRITER: Writer = Writer {
     options: &[COMPRESSION, LABEL, CLASSES, shards::SHARDS, shards::ROWS, shards::BYTES, FILES],
     check,
+    streams: true,
     write: WriteTo::Either { is_folder: shards::is_asked, file: write, folder: write_shards },
     ..Writer::new(&[Kind::Table], losses, write)
 };

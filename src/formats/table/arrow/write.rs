@@ -29,6 +29,7 @@ const COMPRESSION: OptionSpec =
 /// The writer.
 pub const WRITER: Writer = Writer {
     metadata: Metadata::Texts,
+    streams: true,
     options: &[CONTAINER, COMPRESSION],
     ..Writer::new(&[Kind::Table], losses, write)
 };

@@ -29,6 +29,7 @@ const NAME: OptionSpec = OptionSpec::new("name", "The name of the record that a 
 /// The writer.
 pub(super) const WRITER: Writer = Writer {
     metadata: Metadata::Texts,
+    streams: true,
     options: &[CODEC, LEVEL, BLOCK, NAME],
     ..Writer::new(&[Kind::Table], losses, write)
 };

@@ -25,6 +25,7 @@ const LINES: OptionSpec = OptionSpec::new("line_end", "What ends a line").one_of
 /// The writer.
 pub const WRITER: Writer = Writer {
     texts: true,
+    streams: true,
     options: &[DELIMITER, HEADER, QUOTE, NULL, LINES],
     ..Writer::new(&[Kind::Table], losses, write)
 };

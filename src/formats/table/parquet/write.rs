@@ -38,6 +38,7 @@ const GROUP: usize = 128 << 20;
 /// The writer.
 pub const WRITER: Writer = Writer {
     metadata: Metadata::Texts,
+    streams: true,
     options: &[COMPRESSION, LEVEL, ROW_GROUP, DICTIONARY],
     ..Writer::new(&[Kind::Table], losses, write)
 };

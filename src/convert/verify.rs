@@ -1,0 +1,268 @@
+//! Verification: what was written is opened again and every value compared with the one that it was written from.
+//!
+//! A difference is an error unless the loss report has named it: values of another type are compared by what they say,
+//! and where a column or array was said to change, it is counted apart. Both sides are read in steps of some megabytes.
+
+mod cells;
+mod elements;
+
+use super::{Done, Plan, gather};
+use crate::bytes::display;
+use crate::bytes::error::{Error, Result, UnlessCancelled};
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
+use crate::data::adapt::{ArrayTable, ImageArray};
+use crate::data::content::{Array, Content, Kind, Table};
+use crate::data::format::{Data, Format, Loss, LossKind};
+use crate::formats::{self, FORMATS};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Results up to this many bytes are read back where nobody says otherwise.
+pub const VERIFIED: u64 = 1 << 30;
+
+/// What a verification found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Check {
+    /// Columns, arrays, pictures and other parts of which every value is the same.
+    pub parts: u64,
+    /// The values in them.
+    pub values: u64,
+    /// Parts whose values changed as the loss report says.
+    pub changed: Vec<String>,
+    /// What differs although nothing was said of it, as sentences.
+    pub differing: Vec<String>,
+}
+
+impl Check {
+    /// Whether nothing differs but what was reported.
+    pub fn is_equal(&self) -> bool {
+        self.differing.is_empty()
+    }
+
+    /// What was compared, as a phrase: `12 parts, 1,204 values: all equal`.
+    pub fn words(&self) -> String {
+        let mut words = format!(
+            "{}, {}: all equal",
+            display::plural(self.parts, "part"),
+            display::plural(self.values, "value")
+        );
+        if !self.changed.is_empty() {
+            words += &format!("; {} changed as reported", display::plural(self.changed.len() as u64, "part"));
+        }
+        match self.differing.first() {
+            None => words,
+            Some(first) => {
+                let more = self.differing.len() - 1;
+                let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
+                format!("{first}{more}")
+            }
+        }
+    }
+
+    /// Takes in how a part compares that the report may have named.
+    fn take(&mut self, part: &str, found: Outcome, told: bool) {
+        match found {
+            Outcome::Equal(values) => {
+                self.parts += 1;
+                self.values += values;
+            }
+            Outcome::Differs(_) if told => self.changed.push(part.to_owned()),
+            Outcome::Differs(what) => self.differing.push(match part {
+                "" => what,
+                part => format!("{part}: {what}"),
+            }),
+        }
+    }
+}
+
+/// How one part compares.
+enum Outcome {
+    /// All of so many values are the same.
+    Equal(u64),
+    /// What differs first.
+    Differs(String),
+}
+
+impl Plan {
+    /// Opens what a run wrote to `path` and compares every value with the source's. `None` where no reader gives
+    /// back what was written (a picture of a table in HTML).
+    ///
+    /// # Errors
+    /// Those of reading either side; what was written and cannot be opened is an error too.
+    pub fn verify(&self, task: &Task, path: &Path, done: &Done) -> Result<Option<Check>> {
+        let Some(format) = self.reader() else { return Ok(None) };
+        let built = self.build(Some(task), &done.type_overrides)?;
+        task.set_message("reading it back");
+        task.set_total(0);
+        let source = Source::open(task, path)?;
+        let mut reading = (self.target.writer.reading)(&self.options);
+        reading.set("format", format.id);
+        let named = |error: Error| error.in_file(path.display());
+        let opened = formats::open_source(task, &source, &reading).map_err(named)?;
+        if let Some(problem) = &opened.root.problem {
+            return Err(problem.clone().in_file(path.display()));
+        }
+        let told = Told { losses: self.losses.iter().chain(&built.losses).chain(&done.notes).collect() };
+        let mut check = Check::default();
+        if is_without_values(&built.payload.data, task)? {
+            return Ok(Some(check));
+        }
+        let back: Vec<(String, Content)> = match gather(task, &opened.source, &opened.root, "") {
+            Ok(items) => items.into_iter().map(|item| (item.name, item.content)).collect(),
+            Err(error) if error.is_cancelled() => return Err(error),
+            Err(error) => return Err(named(error)),
+        };
+        let compared = match &built.payload.data {
+            Data::Table(table) => self.tables(task, table, &back, &told, &mut check)?,
+            Data::Arrays(arrays) => arrays_with(task, arrays, &back, &told, &mut check)?,
+            Data::Image(image) => {
+                let samples: Arc<dyn Array> = Arc::new(ImageArray::new(image.clone()));
+                let only = [(String::new(), samples)];
+                arrays_with(task, &only, &back, &told, &mut check)?
+            }
+            Data::Bytes(bytes) => match back.as_slice() {
+                [(_, Content::Bytes(other))] => {
+                    check.take("", elements::bytes(task, bytes, other)?, false);
+                    true
+                }
+                _ => false,
+            },
+        };
+        Ok(compared.then_some(check))
+    }
+
+    /// The format that reads what the target writes.
+    fn reader(&self) -> Option<&'static Format> {
+        let writes = |format: &&&'static Format| format.targets.iter().any(|t| t.id == self.target.id);
+        FORMATS.iter().find(writes).copied()
+    }
+
+    fn tables(
+        &self,
+        task: &Task,
+        from: &Arc<dyn Table>,
+        back: &[(String, Content)],
+        told: &Told<'_>,
+        check: &mut Check,
+    ) -> Result<bool> {
+        let [(_, content)] = back else { return Ok(false) };
+        let to: Arc<dyn Table> = match content {
+            Content::Table(table) => table.clone(),
+            Content::Array(array) => match ArrayTable::new("", array.clone()) {
+                Ok(table) => Arc::new(table),
+                Err(_) => return Ok(false),
+            },
+            Content::Image(_) | Content::Text(_) | Content::Bytes(_) => return Ok(false),
+        };
+        let null = self.options.get("null").unwrap_or_default();
+        cells::compare(task, from, &to, null, self.target.writer.texts, told, check)?;
+        Ok(true)
+    }
+}
+
+/// Whether there is nothing to compare: no rows, no elements.
+fn is_without_values(data: &Data, task: &Task) -> Result<bool> {
+    Ok(match data {
+        Data::Table(table) => table.schema().fields().is_empty() || table.count(task)? == 0,
+        Data::Arrays(arrays) => arrays.iter().all(|(_, array)| array.shape().contains(&0)),
+        Data::Image(_) | Data::Bytes(_) => false,
+    })
+}
+
+/// Arrays and what was read back, by name; one alone is compared whatever it is called. False where nothing that can be
+/// compared came back.
+fn arrays_with(
+    task: &Task,
+    arrays: &[(String, Arc<dyn Array>)],
+    back: &[(String, Content)],
+    told: &Told<'_>,
+    check: &mut Check,
+) -> Result<bool> {
+    let is_data = |content: &Content| !matches!(content, Content::Text(_));
+    if !back.iter().any(|(_, content)| is_data(content)) {
+        return Ok(false);
+    }
+    let renamed = told.any_of(LossKind::Name);
+    for (place, (name, array)) in arrays.iter().enumerate() {
+        task.check()?;
+        let by_name = back.iter().find(|(other, _)| other == name);
+        let found = by_name.or_else(|| match (arrays, back) {
+            ([_], [only]) => Some(only),
+            // What the target calls otherwise is still there, at its place.
+            _ if renamed && arrays.len() == back.len() => back.get(place),
+            _ => None,
+        });
+        let part = if arrays.len() == 1 { "" } else { name.as_str() };
+        let outcome = match found {
+            None => Outcome::Differs("it is not in what was written".to_owned()),
+            Some((_, content)) => one_array(task, array, content)?,
+        };
+        check.take(part, outcome, told.values_of(name, "") || found.is_none() && renamed);
+    }
+    Ok(true)
+}
+
+fn one_array(task: &Task, array: &Arc<dyn Array>, content: &Content) -> Result<Outcome> {
+    match content {
+        Content::Array(other) => elements::compare(task, array, other),
+        Content::Image(image) => {
+            let samples: Arc<dyn Array> = Arc::new(ImageArray::new(image.clone()));
+            elements::compare(task, array, &samples)
+        }
+        Content::Bytes(source) => elements::with_bytes(task, array.as_ref(), source),
+        Content::Table(table) => match ArrayTable::new("", array.clone()) {
+            Ok(from) => {
+                let from: Arc<dyn Table> = Arc::new(from);
+                let mut check = Check::default();
+                let told = Told { losses: Vec::new() };
+                cells::compare(task, &from, table, "", false, &told, &mut check)
+                    .unless_cancelled()?
+                    .map_or_else(
+                        |error| Ok(Outcome::Differs(error.message())),
+                        |()| {
+                            Ok(match check.differing.into_iter().next() {
+                                None => Outcome::Equal(check.values),
+                                Some(first) => Outcome::Differs(first),
+                            })
+                        },
+                    )
+            }
+            Err(error) => Ok(Outcome::Differs(error.message())),
+        },
+        Content::Text(_) => Ok(Outcome::Differs(format!("it became a {}", Kind::Text.word()))),
+    }
+}
+
+/// What the loss report says of values.
+struct Told<'a> {
+    losses: Vec<&'a Loss>,
+}
+
+impl Told<'_> {
+    /// Whether it says that values of this array, or of this column, may not be the same.
+    fn values_of(&self, path: &str, subject: &str) -> bool {
+        use LossKind as K;
+        let is_of = |loss: &&&Loss| {
+            (loss.path.is_empty() || loss.path == path) && (loss.subject.is_empty() || loss.subject == subject)
+                // What is said of everything and comes true only for some values says too little.
+                && !(loss.possible && loss.subject.is_empty() && loss.path.is_empty())
+        };
+        let of_values = |loss: &&Loss| match loss.kind {
+            K::Type | K::Null | K::Nan | K::Zone | K::Precision | K::Nesting | K::Scale | K::Order => true,
+            K::Attribute | K::Name | K::Chunks | K::Metadata => false,
+        };
+        self.losses.iter().filter(is_of).any(|loss| of_values(loss))
+    }
+
+    fn any_of(&self, kind: LossKind) -> bool {
+        self.losses.iter().any(|loss| loss.kind == kind)
+    }
+
+    /// The columns of which names are said to change.
+    fn renamed(&self) -> BTreeSet<&str> {
+        let renamed = self.losses.iter().filter(|loss| loss.kind == LossKind::Name);
+        renamed.map(|loss| loss.subject.as_str()).collect()
+    }
+}

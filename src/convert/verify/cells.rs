@@ -1,0 +1,268 @@
+//! Tables against each other, rows in their order.
+
+use super::{Check, Outcome, Told};
+use crate::bytes::display;
+use crate::bytes::error::Result;
+use crate::bytes::task::Task;
+use crate::data::cell;
+use crate::data::content::Table;
+use crate::data::scan::read_rows;
+use arrow::array::{Array, ArrayRef};
+use arrow::compute::cast;
+use rayon::prelude::*;
+use serde_json::Value as Json;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The cells of a step, about.
+const CELLS: u64 = 1 << 19;
+/// The longest text of a cell in a message, in characters.
+const SHOWN: usize = 40;
+
+/// Columns of two tables that belong together, and how they compare so far.
+struct Pair {
+    name: String,
+    /// Their indices in either table.
+    from: usize,
+    to: usize,
+    differs: Option<String>,
+}
+
+/// Compares all rows. `null` is the text that stands for null where `texts` are all that is there.
+pub(super) fn compare(
+    task: &Task,
+    from: &Arc<dyn Table>,
+    to: &Arc<dyn Table>,
+    null: &str,
+    texts: bool,
+    told: &Told<'_>,
+    check: &mut Check,
+) -> Result<()> {
+    let (rows, found) = (from.count(task)?, to.count(task)?);
+    if rows != found {
+        let what = format!("{} were read back, not {}", display::plural(found, "row"), display::count(rows));
+        check.differing.push(what);
+        return Ok(());
+    }
+    let mut pairs = pairs(from.as_ref(), to.as_ref(), told, check);
+    task.set_total(rows);
+    let width = pairs.len().max(1) as u64;
+    let step = (CELLS / width).clamp(64, 65_536);
+    let mut at = 0;
+    while at < rows && pairs.iter().any(|pair| pair.differs.is_none()) {
+        let live: Vec<usize> =
+            (0..pairs.len()).filter(|n| pairs.get(*n).is_some_and(|pair| pair.differs.is_none())).collect();
+        let starts =
+            (0..rayon::current_num_threads() as u64).map(|n| at + n * step).filter(|start| *start < rows);
+        let steps: Vec<Range<u64>> = starts.map(|start| start..(start + step).min(rows)).collect();
+        let look = |rows: &Range<u64>| one_step(task, from, to, &pairs, &live, rows, (null, texts));
+        let found: Vec<Vec<(usize, String)>> = steps.par_iter().map(look).collect::<Result<_>>()?;
+        for (n, what) in found.into_iter().flatten() {
+            if let Some(pair) = pairs.get_mut(n) {
+                pair.differs.get_or_insert(what);
+            }
+        }
+        let end = steps.last().map_or(rows, |last| last.end);
+        task.advance(end - at)?;
+        at = end;
+    }
+    for pair in pairs {
+        let outcome = pair.differs.map_or(Outcome::Equal(rows), Outcome::Differs);
+        check.take(&pair.name, outcome, told.values_of("", &pair.name));
+    }
+    Ok(())
+}
+
+/// Which columns belong together: those of the same name, else those at the same place that are said to be renamed.
+fn pairs(from: &dyn Table, to: &dyn Table, told: &Told<'_>, check: &mut Check) -> Vec<Pair> {
+    let (ours, theirs) = (from.schema().fields(), to.schema().fields());
+    let renamed = told.renamed();
+    let mut pairs = Vec::new();
+    for (n, field) in ours.iter().enumerate() {
+        let name = field.name().clone();
+        let same_place = theirs.get(n).filter(|other| other.name() == field.name()).map(|_| n);
+        let elsewhere = || theirs.iter().position(|other| other.name() == field.name());
+        let is_renamed = renamed.contains(name.as_str()) || renamed.contains("");
+        let by_place = || (is_renamed && ours.len() == theirs.len()).then_some(n);
+        match same_place.or_else(elsewhere).or_else(by_place) {
+            Some(to) => pairs.push(Pair { name, from: n, to, differs: None }),
+            None => {
+                let what = Outcome::Differs("the column is not in what was written".to_owned());
+                check.take(&name, what, is_renamed || told.values_of("", &name));
+            }
+        }
+    }
+    pairs
+}
+
+/// The columns that differ in a step, and how.
+fn one_step(
+    task: &Task,
+    from: &Arc<dyn Table>,
+    to: &Arc<dyn Table>,
+    pairs: &[Pair],
+    live: &[usize],
+    rows: &Range<u64>,
+    (null, texts): (&str, bool),
+) -> Result<Vec<(usize, String)>> {
+    let chosen: Vec<&Pair> = live.iter().filter_map(|n| pairs.get(*n)).collect();
+    let of =
+        |table: &Arc<dyn Table>, columns: Vec<usize>| read_rows(table.as_ref(), task, rows.clone(), &columns);
+    let (ours, theirs) = rayon::join(
+        || of(from, chosen.iter().map(|pair| pair.from).collect()),
+        || of(to, chosen.iter().map(|pair| pair.to).collect()),
+    );
+    let (ours, theirs) = (ours?, theirs?);
+    let columns = live.iter().zip(ours.columns().iter().zip(theirs.columns()));
+    let look = |(n, (a, b)): (&usize, (&ArrayRef, &ArrayRef))| {
+        let row = first_difference(a, b, null, texts)?;
+        let word = |array: &ArrayRef| match cell::text(array.as_ref(), row) {
+            None => "null".to_owned(),
+            Some(text) => format!("{:?}", text.chars().take(SHOWN).collect::<String>()),
+        };
+        Some((*n, format!("row {} is {}, not {}", rows.start + row as u64, word(b), word(a))))
+    };
+    Ok(columns.filter_map(look).collect())
+}
+
+/// The first row in which two columns do not say the same.
+fn first_difference(a: &ArrayRef, b: &ArrayRef, null: &str, texts: bool) -> Option<usize> {
+    if a.data_type() == b.data_type() && a == b {
+        return None;
+    }
+    if a.data_type() != b.data_type()
+        && !texts
+        && let Ok(same) = cast(b, a.data_type())
+        && same.null_count() == b.null_count()
+        && &same == a
+        // Nothing that the cast itself made the same: it has to lead back.
+        && cast(&same, b.data_type()).is_ok_and(|again| &again == b)
+    {
+        return None;
+    }
+    (0..a.len()).find(|row| {
+        let (from, to) = (cell::text(a.as_ref(), *row), cell::text(b.as_ref(), *row));
+        if same_text(from.as_deref(), to.as_deref()) {
+            return false;
+        }
+        // In text a null is what stands for it, and so is an empty cell.
+        let blank =
+            |text: &Option<String>| text.as_deref().is_none_or(|text| text.is_empty() || text == null);
+        !(texts && blank(&from) && blank(&to))
+    })
+}
+
+/// Whether two cells say the same: equal texts, equal numbers, the same lists and objects, a day and its midnight.
+pub(super) fn same_text(a: Option<&str>, b: Option<&str>) -> bool {
+    let (Some(a), Some(b)) = (a, b) else { return a == b };
+    a == b
+        || number(a).zip(number(b)).is_some_and(|(a, b)| a == b)
+        || is_midnight(a, b)
+        || is_midnight(b, a)
+        || is_truth(a, b)
+        || is_truth(b, a)
+        || nested(a).is_some_and(|a| nested(b).is_some_and(|b| same_json(&a, &b)))
+}
+
+/// A number, as exactly as can be compared.
+#[derive(PartialEq)]
+enum Number {
+    Whole(i128),
+    Real(u64),
+}
+
+fn number(text: &str) -> Option<Number> {
+    if let Ok(whole) = text.parse::<i128>() {
+        return Some(Number::Whole(whole));
+    }
+    let first = text.bytes().find(|byte| !matches!(byte, b'-' | b'+'))?;
+    if !first.is_ascii_digit()
+        && first != b'.'
+        && !matches!(text, "nan" | "inf" | "-inf" | "NaN" | "Infinity" | "-Infinity")
+    {
+        return None;
+    }
+    // More digits than a double holds say more than it does.
+    if text.bytes().filter(u8::is_ascii_digit).count() > 17 {
+        return None;
+    }
+    let real: f64 = text.parse().ok()?;
+    Some(match real.fract() == 0.0 && real.abs() < 9e15 && (real != 0.0 || real.is_sign_positive()) {
+        true => Number::Whole(real as i128),
+        false if real.is_nan() => Number::Real(f64::NAN.to_bits()),
+        false => Number::Real(real.to_bits()),
+    })
+}
+
+/// Whether one is a day and the other its first moment.
+fn is_midnight(day: &str, time: &str) -> bool {
+    time.strip_prefix(day).is_some_and(|rest| rest == "T00:00:00" || rest == "T00:00:00+00:00")
+}
+
+fn is_truth(word: &str, number: &str) -> bool {
+    matches!((word, number), ("true", "1") | ("false", "0"))
+}
+
+/// The lists and objects that a text spells.
+fn nested(text: &str) -> Option<Json> {
+    let json: Json = text.starts_with(['[', '{']).then(|| serde_json::from_str(text).ok())??;
+    Some(json)
+}
+
+/// Whether two spell the same, numbers as numbers or as texts.
+fn same_json(a: &Json, b: &Json) -> bool {
+    match (a, b) {
+        (Json::Array(a), Json::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_json(a, b))
+        }
+        (Json::Object(a), Json::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(name, a)| b.get(name).is_some_and(|b| same_json(a, b)))
+        }
+        (Json::Null, Json::Null) => true,
+        (Json::Array(_) | Json::Object(_) | Json::Null, _)
+        | (_, Json::Array(_) | Json::Object(_) | Json::Null) => false,
+        (a, b) => {
+            let text = |json: &Json| match json {
+                Json::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            same_text(Some(&text(a)), Some(&text(b)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::same_text;
+
+    #[test]
+    fn cells_that_say_the_same() {
+        let same = |a: &str, b: &str| same_text(Some(a), Some(b));
+        for (a, b) in [
+            ("1", "1.0"),
+            ("-3", "-3.0"),
+            ("1e3", "1000"),
+            ("nan", "NaN"),
+            ("2024-01-31", "2024-01-31T00:00:00"),
+            ("true", "1"),
+            (r#"["1", "x"]"#, r#"[1,"x"]"#),
+            (r#"{"a": "0.1"}"#, r#"{"a":0.1}"#),
+        ] {
+            assert!(same(a, b) && same(b, a), "{a} and {b}");
+        }
+        for (a, b) in [
+            ("9007199254740993", "9007199254740992.0"),
+            ("9007199254740993", "9007199254740992"),
+            ("0.1", "0.10000000000000002"),
+            ("-0.0", "0"),
+            ("x", "X"),
+            ("1", ""),
+            ("123456789012345678.5", "123456789012345678.25"),
+            (r#"["1"]"#, r#"["1", null]"#),
+            ("2024-01-31", "2024-01-31T00:00:01"),
+        ] {
+            assert!(!same(a, b) && !same(b, a), "{a} and {b}");
+        }
+        assert!(same_text(None, None) && !same_text(None, Some("")));
+    }
+}
