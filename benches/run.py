@@ -14,9 +14,6 @@ is there.
 --out FILE: the tables replace what stands between the two marker comments in it.
 """
 
-import tempfile
-from pathlib import Path
-
 from measure import Case, main, peer
 
 # Without a display, without the settings of whoever runs this; its log says when it is done.
@@ -116,22 +113,6 @@ def gzip_cases(gander, data):
     ]
 
 
-def convert_cases(gander, data):
-    """What Gander writes: compared by hand with read_back.py, timed here."""
-    path, group = data / "trips.parquet", "Conversion of 20 M rows"
-    text = data / "trips.csv"
-    into = Path(tempfile.gettempdir()) / "gander-bench-out"
-    return [
-        Case(group, "CSV to Parquet, zstd", "gander", ["sh", "-c", f"rm -f '{into}.parquet'; exec '{gander}' convert '{text}' '{into}.parquet'"]),
-        peer(group, "CSV to Parquet, zstd", "duckdb", "import duckdb", f"duckdb.sql(\"copy (from read_csv('{text}')) to '{into}.peer.parquet' (format parquet, compression zstd)\")"),
-        peer(group, "CSV to Parquet, zstd", "polars", "import polars as pl", f"pl.scan_csv({str(text)!r}, try_parse_dates=True).sink_parquet('{into}.peer.parquet', compression='zstd')"),
-        Case(group, "Parquet to Arrow IPC", "gander", ["sh", "-c", f"rm -f '{into}.arrow'; exec '{gander}' convert '{path}' '{into}.arrow'"]),
-        Case(group, "Parquet to CSV", "gander", ["sh", "-c", f"rm -f '{into}.csv'; exec '{gander}' convert '{path}' '{into}.csv'"]),
-        peer(group, "Parquet to Arrow IPC", "polars", "import polars as pl", f"pl.scan_parquet({str(path)!r}).sink_ipc('{into}.peer.arrow')"),
-        peer(group, "Parquet to CSV", "duckdb", "import duckdb", f"duckdb.sql(\"copy (from read_parquet('{path}')) to '{into}.peer.csv'\")"),
-    ]
-
-
 GROUPS = {
     "csv": (csv_cases, "trips.csv"),
     "parquet": (parquet_cases, "trips.parquet"),
@@ -139,7 +120,6 @@ GROUPS = {
     "npy": (npy_cases, "big.npy"),
     "safetensors": (safetensors_cases, "model_13gb.safetensors"),
     "gzip": (gzip_cases, "text.csv.gz"),
-    "convert": (convert_cases, "trips.parquet"),
 }
 
 
