@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use egui::{Context, Key, KeyboardShortcut, Modifiers};
+use gander::convert::recipe::Recipe;
 use gander::data::format::Options;
 use gander::data::security::Report;
 
@@ -55,6 +56,8 @@ pub(crate) enum Action {
     Convert(Vec<PathBuf>),
     /// Open the export dialog for this.
     Export(ExportSource),
+    /// Write a recipe to a file of this name, or one beside it where that exists.
+    SaveRecipe(Box<Recipe>, PathBuf),
     /// Show what loading something would run: its name, and the report.
     Security(String, Arc<Report>),
     /// Say this at the bottom of the window for a while.

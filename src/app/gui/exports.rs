@@ -160,13 +160,15 @@ pub(crate) struct Exports(Arc<Shared>);
 impl Exports {
     /// None yet.
     pub(crate) fn new(jobs: &Jobs) -> Self {
+        // What exports of a window that was killed have left goes now.
+        jobs.run("", Priority::Background, |_| gander::convert::output::sweep());
         Exports(Arc::new(Shared { jobs: jobs.clone(), queue: Mutex::default() }))
     }
 
     /// Writes a plan to a file as soon as its turn comes; gives the number of the export.
-    pub(crate) fn write(&self, plan: Arc<Plan>, path: PathBuf, consent: Consent) -> u64 {
+    pub(crate) fn write(&self, plan: Arc<Plan>, path: PathBuf, consent: Consent, verify: bool) -> u64 {
         let to = path.clone();
-        self.add(path, None, Box::new(move |task| write::write(task, &plan, &to, consent)))
+        self.add(path, None, Box::new(move |task| write::write(task, &plan, &to, consent, verify)))
     }
 
     /// Converts files as soon as its turn comes; gives the number of the export, and how far each file is.

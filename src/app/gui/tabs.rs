@@ -319,6 +319,11 @@ impl Tabs {
         self.active.and_then(|id| self.pane_mut(id)).is_some_and(|pane| pane.run(at, cx))
     }
 
+    /// Exports the next frame of the active tab with the drawing that it is; false where it is none.
+    pub(crate) fn capture(&mut self) -> bool {
+        self.active.and_then(|id| self.pane_mut(id)).is_some_and(Pane::capture)
+    }
+
     /// What *Export…* of the active tab would write; `None` where there is nothing yet.
     pub(crate) fn export(&self) -> Option<Action> {
         self.active().and_then(Pane::export).map(Action::Export)

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use gander::convert::Selection;
 use gander::data::format::{Data, Format, Options};
 use gander::data::node::Node;
 use gander::data::open::Document;
@@ -154,7 +155,35 @@ pub(crate) enum ExportSource {
     /// A node, or a part of it.
     Node(Target, Option<(String, Data)>),
     /// What is no node, under this name: a query's result.
+    #[cfg_attr(not(test), expect(dead_code, reason = "tests export what no view shows"))]
     Part(String, (String, Data)),
+    /// What a view shows.
+    Shown(Box<ShownExport>),
+}
+
+/// What *Export…* of a view writes.
+pub(crate) struct ShownExport {
+    /// The node; `None` for what is no node, a query's result.
+    pub(crate) target: Option<Target>,
+    /// What it is called.
+    pub(crate) name: String,
+    /// The part that is selected, filtered or cut.
+    pub(crate) part: Option<(String, Data)>,
+    /// How a recipe says that part; `None` where it cannot.
+    pub(crate) repeat: Option<Repeat>,
+    /// Pictures of what is shown.
+    pub(crate) pictures: Vec<(String, Data)>,
+}
+
+/// How a part of a node is said in a recipe.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Repeat {
+    /// Rows and columns, or a slice.
+    Selection(Selection),
+    /// The clauses of a query over the table: `WHERE …`, `ORDER BY …`.
+    Clauses(String),
+    /// A whole query, and the files that it may name.
+    Query(String, Arc<[String]>),
 }
 
 /// What a command or another room asks of a view.

@@ -5,6 +5,7 @@
 //! - [`LongText`]: a text of any length; [`json`]: JSON as the text that it is, [`JsonTree`]: the same as a tree;
 //! - [`canvas`]: a camera over a plane of elements, for heat maps and images;
 //! - [`drop_down`]: a button that opens a menu; [`splitter`]: the border between two parts; [`TabLook`]: a tab of a strip;
+//! - [`svg`]: what was painted as a drawing;
 //! - [`elided`]: a line of text that is cut where it does not fit; [`key_value`]: a name and a value in a row.
 //!
 //! It uses egui, the glyphs, the theme, textures and jobs, and knows nothing of files and nodes.
@@ -19,6 +20,7 @@ mod long_text;
 pub(crate) mod rows;
 mod scroll;
 mod splitter;
+mod svg;
 mod tab;
 
 pub(crate) use drop_down::{drop_button, drop_down, drop_form};
@@ -28,4 +30,5 @@ pub(crate) use list::List;
 pub(crate) use long_text::LongText;
 pub(crate) use scroll::{RowPosition, ScrollBar, Scrolled};
 pub(crate) use splitter::splitter;
+pub(crate) use svg::svg;
 pub(crate) use tab::TabLook;

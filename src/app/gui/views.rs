@@ -36,6 +36,7 @@ use serde_json::Value;
 
 use super::commands::{ALT, Action, Label};
 use super::icons::Icon;
+use super::target::Repeat;
 pub(crate) use super::target::{QueryStart, Request, Subject, TabContent, Target};
 
 /// What a view may see and say while it draws.
@@ -200,6 +201,21 @@ pub(crate) trait View {
     /// slice): words for it, and the data.
     fn export(&self) -> Option<(String, Data)> {
         None
+    }
+
+    /// How a recipe says what [`View::export`] gives; `None` where it cannot.
+    fn repeat(&self) -> Option<Repeat> {
+        None
+    }
+
+    /// Pictures of what is shown, each with words for it, which *Export…* writes as well.
+    fn pictures(&self) -> Vec<(String, Data)> {
+        Vec::new()
+    }
+
+    /// Whether it is drawn of lines, shapes and words, which an SVG can hold.
+    fn is_drawing(&self) -> bool {
+        false
     }
 
     /// WHERE and ORDER BY of what is shown, where a query of it should begin with them.

@@ -50,6 +50,7 @@ impl App {
             Action::Export(what) => self.dialogs.export(what),
             Action::Convert(paths) => self.dialogs.convert(paths),
             Action::AskSave(path) => self.asked.choose_place(Some(&path)),
+            Action::SaveRecipe(recipe, path) => self.asked.save_recipe(*recipe, path),
             Action::AskFolder => self.asked.choose_place(None),
             Action::Security(name, report) => self.dialogs.open(Dialog::security(name, report)),
             Action::Notice(words) => self.say(ctx, words),
@@ -119,7 +120,7 @@ impl App {
                 .actions
                 .push(Action::Notice("This desktop offers no file dialog; type the path".to_owned())),
             Answer::NoDialog => self.dialogs.open(Dialog::open_path(true)),
-            Answer::Failed(words) => self.actions.push(Action::Notice(words)),
+            Answer::Said(words) | Answer::Failed(words) => self.actions.push(Action::Notice(words)),
         }
     }
 
@@ -135,6 +136,7 @@ impl App {
             CommandId::OpenPath => self.dialogs.open(Dialog::open_path(false)),
             CommandId::OpenRaw => self.open_raw(),
             CommandId::Reload => self.on_file(ctx, |app, file| app.reload(ctx, file)),
+            CommandId::Export if self.tabs.capture() => ctx.request_repaint(),
             CommandId::Export => match self.tabs.export() {
                 Some(export) => self.actions.push(export),
                 None => self.say(ctx, "There is nothing to export yet"),

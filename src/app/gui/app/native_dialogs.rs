@@ -9,6 +9,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
+use gander::convert::recipe::Recipe;
 use gander::jobs::{Jobs, Priority};
 use parking_lot::Mutex;
 use rfd::AsyncFileDialog;
@@ -27,6 +28,8 @@ pub(crate) enum Answer {
     Place(PathBuf),
     /// The desktop has no dialog for one.
     NoPlace,
+    /// It worked, in words.
+    Said(String),
     /// It did not work, in words.
     Failed(String),
 }
@@ -127,6 +130,24 @@ impl NativeDialogs {
             let answer = match samples::write() {
                 Ok(paths) => Answer::Chosen(paths),
                 Err(error) => Answer::Failed(format!("The samples cannot be written: {error}")),
+            };
+            answers.lock().push(answer);
+        });
+    }
+
+    /// Writes a recipe to a file of this name, or to one beside it where that exists.
+    pub(super) fn save_recipe(&self, recipe: Recipe, path: PathBuf) {
+        let answers = self.answers.clone();
+        self.jobs.run("saving the recipe", Priority::View, move |_| {
+            let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let names = (1u32..100).map(|n| match n {
+                1 => path.clone(),
+                _ => path.with_file_name(format!("{stem}_{n}.toml")),
+            });
+            let free = names.into_iter().find(|path| !path.exists()).unwrap_or_else(|| path.clone());
+            let answer = match recipe.save(&free, false) {
+                Ok(()) => Answer::Said(format!("Saved: gander convert --recipe {}", free.display())),
+                Err(error) => Answer::Failed(format!("The recipe was not saved: {error}")),
             };
             answers.lock().push(answer);
         });

@@ -3,6 +3,7 @@
 
 mod batch;
 mod form;
+mod keep;
 mod run;
 
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ use gander::jobs::{JobSpec, Jobs, Slot};
 use super::{head, room};
 use crate::gui::commands::Action;
 use crate::gui::exports::Exports;
-use crate::gui::target::ExportSource;
+use crate::gui::target::{ExportSource, Repeat, ShownExport};
 use crate::gui::theme::{self, Theme, space};
 use crate::gui::views::Target;
 pub(crate) use batch::Batch;
@@ -27,12 +28,23 @@ pub(crate) use batch::Batch;
 /// What a plan was made for.
 #[derive(Clone, Debug, PartialEq)]
 struct Wanted {
-    whole: bool,
+    choice: Choice,
     file_type: &'static str,
     options: Options,
     rows: String,
     columns: String,
     slice: String,
+}
+
+/// Which of what there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Choice {
+    /// The part that the view has selected, filtered or cut.
+    Part,
+    /// All of the node.
+    Whole,
+    /// The nth picture of what is shown.
+    Picture(usize),
 }
 
 /// What the form comes to.
@@ -52,10 +64,13 @@ pub(crate) struct Export {
     name: String,
     /// What the view has selected, filtered or cut: words for it, and the data.
     part: Option<(String, Data)>,
-    /// Whether the whole node is written although there is a part.
-    whole: bool,
-    items: Slot<bool, Vec<Item>>,
-    types: Slot<bool, Vec<&'static FileType>>,
+    /// How a recipe says that part.
+    repeat: Option<Repeat>,
+    /// Pictures of what is shown.
+    pictures: Vec<(String, Data)>,
+    choice: Choice,
+    items: Slot<Choice, Vec<Item>>,
+    types: Slot<Choice, Vec<&'static FileType>>,
     file_type: Option<&'static FileType>,
     options: Options,
     rows: String,
@@ -69,6 +84,9 @@ pub(crate) struct Export {
     /// Whether another export writes that file.
     taken: bool,
     consent: Consent,
+    /// Whether to read back what was written; by its size where nobody said it.
+    verify: Option<bool>,
+    keep: keep::Keep,
     /// The plan whose losses were shown last.
     considered: Option<Arc<Plan>>,
     /// The number of the export that was started.
@@ -77,18 +95,27 @@ pub(crate) struct Export {
 
 impl Export {
     pub(super) fn new(what: ExportSource) -> Self {
-        let (target, name, part) = match what {
+        let shown = match what {
             ExportSource::Node(target, part) => {
                 let name = node_name(&target).to_owned();
-                (Some(target), name, part)
+                ShownExport { target: Some(target), name, part, repeat: None, pictures: Vec::new() }
             }
-            ExportSource::Part(name, part) => (None, name, Some(part)),
+            ExportSource::Part(name, part) => {
+                ShownExport { target: None, name, part: Some(part), repeat: None, pictures: Vec::new() }
+            }
+            ExportSource::Shown(shown) => {
+                let name = shown.target.as_ref().map_or(shown.name.as_str(), node_name).to_owned();
+                ShownExport { name, ..*shown }
+            }
         };
+        let ShownExport { target, name, part, repeat, pictures } = shown;
         Export {
-            whole: part.is_none(),
+            choice: if part.is_some() { Choice::Part } else { Choice::Whole },
             target,
             name,
             part,
+            repeat,
+            pictures,
             items: Slot::default(),
             types: Slot::default(),
             file_type: None,
@@ -102,6 +129,8 @@ impl Export {
             exists: Slot::default(),
             taken: false,
             consent: Consent::default(),
+            verify: None,
+            keep: keep::Keep::default(),
             considered: None,
             started: None,
         }
@@ -153,10 +182,15 @@ impl Export {
             if let Some(words) = formed.as_ref().and_then(|formed| formed.missing) {
                 ui.label(RichText::new(words).color(theme.warn));
             }
+            let ready = formed.as_ref().is_some_and(|formed| formed.ready);
             if let Some(formed) = formed.filter(|_| go.inner.clicked()) {
                 let path = PathBuf::from(&self.path);
-                self.started = Some(exports.write(formed.plan, path, self.consent));
+                let verify = self.verify.unwrap_or_else(|| is_small(&formed.plan));
+                self.started = Some(exports.write(formed.plan, path, self.consent, verify));
             }
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                self.save_recipe(ui, ready, actions);
+            });
         });
         close || stop
     }
@@ -173,6 +207,7 @@ impl Export {
         let items = self.gathered(ui, jobs)?;
         let types = self.writable(ui, jobs, &items)?;
         self.choose_type(ui, &types);
+        self.preset(ui, jobs, &types);
         let file_type = self.file_type?;
         form::values(ui, file_type, &items, &mut self.options);
         form::options(ui, file_type, &mut self.options);
@@ -186,6 +221,14 @@ impl Export {
         ui.add_space(space::S2);
         let free = self.place(ui, jobs, file_type, actions);
         let plan = plan?;
+        form::row(ui, "", |ui| {
+            let mut verify = self.verify.unwrap_or_else(|| is_small(&plan));
+            let words = "Verify: read it back and compare every value";
+            let tick = ui.checkbox(&mut verify, words).on_hover_text("On by itself below 1 GB");
+            if tick.changed() {
+                self.verify = Some(verify);
+            }
+        });
         let agreed = !plan.is_lossy() || self.consent.lose;
         let taken = exports.is_target(Path::new(&self.path));
         if std::mem::replace(&mut self.taken, taken) && !taken {
@@ -216,42 +259,53 @@ impl Export {
     fn what(&mut self, ui: &mut Ui) {
         let is_whole = |target: &Target| target.node.content.is_some() || target.node.has_children();
         let whole = self.target.as_ref().filter(|target| is_whole(target));
-        form::row(ui, "What", |ui| match &self.part {
-            Some((words, _)) if whole.is_none() => {
-                ui.label(words.as_str());
+        let mut choices: Vec<(Choice, &str)> = Vec::new();
+        choices.extend(self.part.as_ref().map(|(words, _)| (Choice::Part, words.as_str())));
+        let all = if self.part.is_some() || !self.pictures.is_empty() { "Everything" } else { "" };
+        choices.extend(whole.map(|_| (Choice::Whole, all)));
+        let pictures = self.pictures.iter().enumerate();
+        choices.extend(pictures.map(|(n, (words, _))| (Choice::Picture(n), words.as_str())));
+        let before = self.choice;
+        form::row(ui, "What", |ui| match choices.as_slice() {
+            [(Choice::Part, words)] => {
+                ui.label(*words);
             }
-            Some((words, _)) => {
-                let before = self.whole;
-                let options = [(false, words.as_str()), (true, "Everything")];
-                theme::segmented(ui, "What", &mut self.whole, &options);
-                if before != self.whole {
-                    self.file_type = None;
-                    self.consent.lose = false;
-                }
-            }
-            None => {
+            [_] | [] => {
                 let address = self.target.as_ref().map(Target::address).unwrap_or_default();
                 let text = theme::mono(&address).color(Theme::of(ui).text);
                 ui.add(egui::Label::new(text).truncate()).on_hover_text(&address);
             }
+            _ => {
+                theme::segmented(ui, "What", &mut self.choice, &choices);
+            }
         });
+        if before != self.choice {
+            self.file_type = None;
+            self.consent.lose = false;
+        }
     }
 
     /// The contents to write.
     fn gathered(&self, ui: &mut Ui, jobs: &Jobs) -> Option<Arc<Vec<Item>>> {
         let target = self.target.clone();
-        let part = self.part.clone().filter(|_| !self.whole);
+        let part = match self.choice {
+            Choice::Part => self.part.clone(),
+            Choice::Whole => None,
+            Choice::Picture(n) => self.pictures.get(n).cloned(),
+        };
         let name = stem(&self.name);
-        let shown =
-            self.items.get(jobs, &self.whole, JobSpec::scan("gathering what to export"), move |task| match (
-                part, target,
-            ) {
+        let shown = self.items.get(
+            jobs,
+            &self.choice,
+            JobSpec::scan("gathering what to export"),
+            move |task| match (part, target) {
                 (Some((_, data)), target) => part_items(task, name, data, target.as_ref()),
                 (None, Some(target)) => {
                     convert::gather(task, &target.document.source, &target.node, &target.path)
                 }
                 (None, None) => Ok(Vec::new()),
-            });
+            },
+        );
         let value = shown.ready();
         if let Some(error) = shown.error {
             form::problem(ui, "This cannot be exported", &error.to_string());
@@ -269,9 +323,9 @@ impl Export {
         items: &Arc<Vec<Item>>,
     ) -> Option<Arc<Vec<&'static FileType>>> {
         let all = items.clone();
-        let shown = self
-            .types
-            .get(jobs, &self.whole, JobSpec::view("finding file types"), move |_| Ok(convert::targets(&all)));
+        let shown = self.types.get(jobs, &self.choice, JobSpec::view("finding file types"), move |_| {
+            Ok(convert::targets(&all))
+        });
         let types = shown.ready()?;
         if types.is_empty() {
             form::problem(ui, "No file type can hold this", "Choose a part of it in the explorer.");
@@ -306,13 +360,18 @@ impl Export {
     fn likely(&self, types: &[&'static FileType]) -> Option<&'static FileType> {
         let own =
             self.target.as_ref().filter(|_| self.part.is_none()).map(|target| target.document.format.id);
-        let other = types.iter().find(|file_type| Some(file_type.id) != own);
+        // A picture of something stays a picture.
+        let other = match self.choice {
+            Choice::Picture(_) => types.iter().find(|file_type| file_type.id == "png"),
+            Choice::Part | Choice::Whole => None,
+        };
+        let other = other.or_else(|| types.iter().find(|file_type| Some(file_type.id) != own));
         other.or(types.first()).copied()
     }
 
     /// Rows and columns of a table, a slice of an array.
     fn selection(&mut self, ui: &mut Ui, items: &[Item]) {
-        if !self.whole {
+        if self.choice != Choice::Whole {
             return;
         }
         let [item] = items else { return };
@@ -343,7 +402,7 @@ impl Export {
             }
         };
         let wanted = Wanted {
-            whole: self.whole,
+            choice: self.choice,
             file_type: file_type.id,
             options: self.options.clone(),
             rows: self.rows.clone(),
@@ -405,6 +464,11 @@ impl Export {
         }
         exists.map(|exists| !exists || self.consent.overwrite)
     }
+}
+
+/// Whether what a plan writes is read back where nobody said otherwise.
+fn is_small(plan: &Plan) -> bool {
+    plan.bytes.is_none_or(|bytes| bytes <= convert::VERIFIED)
 }
 
 /// What a view of a node gave, as items. Rows name the same files as those of the whole.

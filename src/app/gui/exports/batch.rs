@@ -1,13 +1,12 @@
 //! Many files to one file type in one folder. What fails does not stop the rest.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gander::bytes::error::Result;
 use gander::bytes::guard::guarded;
 use gander::bytes::task::Task;
-use gander::convert::{self, Consent, Plan, Selection, Target as FileType};
+use gander::convert::{self, Check, Consent, Plan, Selection, Target as FileType};
 use gander::data::format::Options;
 use parking_lot::Mutex;
 
@@ -20,6 +19,8 @@ pub(crate) struct Conversion {
     pub(crate) options: Options,
     pub(crate) folder: PathBuf,
     pub(crate) consent: Consent,
+    /// Whether to read back what was written; by its size where nobody said it.
+    pub(crate) verify: Option<bool>,
 }
 
 /// How far a file is.
@@ -142,7 +143,9 @@ impl Progress {
 impl Conversion {
     /// The files that the sources become; `taken` are those that others write.
     pub(super) fn places(&self, taken: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
-        places(&self.folder, &self.files, self.file_type, taken)
+        let files: Vec<(PathBuf, PathBuf)> =
+            self.files.iter().map(|file| (file.clone(), PathBuf::new())).collect();
+        convert::batch::places(&self.folder, &files, self.file_type, taken)
     }
 
     /// Converts one file after the other.
@@ -150,7 +153,8 @@ impl Conversion {
     /// # Errors
     /// Where it is cancelled; what was written by then stays.
     pub(super) fn run(&self, task: &Task, progress: &Progress) -> Result<ExportOutcome> {
-        let mut all = ExportOutcome { is_checked: true, ..ExportOutcome::default() };
+        let mut all = ExportOutcome::default();
+        let mut check = Check::default();
         for (index, (file, to)) in self.files.iter().zip(&progress.places).enumerate() {
             task.check()?;
             // The message of the file before says nothing of this one.
@@ -159,7 +163,14 @@ impl Conversion {
             progress.set(index, Line::Running);
             let result = guarded(|| {
                 let plan = plan_file(task, file, self.file_type, &self.options)?;
-                let written = write::write(task, &plan, to, self.consent)?;
+                let small = plan.bytes.is_none_or(|bytes| bytes <= convert::VERIFIED);
+                let verify = self.verify.unwrap_or(small);
+                let written = write::write(task, &plan, to, self.consent, verify)?;
+                if let Some(own) = written.check {
+                    check.parts += own.parts;
+                    check.values += own.values;
+                    check.changed.extend(own.changed);
+                }
                 Ok((written.bytes, (plan.losses.len() + written.notes.len()) as u64))
             });
             let line = match result {
@@ -176,6 +187,7 @@ impl Conversion {
         if progress.counts().written + progress.counts().failed < self.files.len() {
             task.check()?;
         }
+        all.check = Some(check).filter(|check| check.parts > 0);
         Ok(all)
     }
 }
@@ -192,51 +204,9 @@ pub(crate) fn plan_file(
     convert::plan(&items, file_type, options, &Selection::default())
 }
 
-/// The files in the folder that the sources become: none twice, none that is a source itself, and none that is `busy`.
-fn places(
-    folder: &Path,
-    files: &[PathBuf],
-    file_type: &FileType,
-    busy: impl Fn(&Path) -> bool,
-) -> Vec<PathBuf> {
-    let ending = file_type.extensions.first().copied().unwrap_or("out");
-    let mut taken: HashSet<PathBuf> = files.iter().cloned().collect();
-    let free = |file: &PathBuf| {
-        let stem = file.file_stem().map_or_else(|| "export".into(), |stem| stem.to_string_lossy());
-        let names = (1u32..).map(|n| match n {
-            1 => format!("{stem}.{ending}"),
-            _ => format!("{stem}_{n}.{ending}"),
-        });
-        let path = names
-            .map(|name| folder.join(name))
-            .find(|path| !taken.contains(path) && !busy(path))
-            .unwrap_or_default();
-        taken.insert(path.clone());
-        path
-    };
-    files.iter().map(free).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn no_file_of_a_batch_replaces_another() {
-        let files: Vec<PathBuf> = ["a/data.csv", "b/data.csv", "b/data.json", "out/x.jsonl", "out/x.parquet"]
-            .map(PathBuf::from)
-            .into();
-        let busy = |path: &Path| path == Path::new("out/data_2.parquet");
-        let found = places(Path::new("out"), &files, FileType::by_id("parquet").unwrap(), busy);
-        let names = [
-            "out/data.parquet",
-            "out/data_3.parquet",
-            "out/data_4.parquet",
-            "out/x_2.parquet",
-            "out/x_3.parquet",
-        ];
-        assert_eq!(found, names.map(PathBuf::from));
-    }
 
     #[test]
     fn progress_counts_each_file_once() {

@@ -5,9 +5,9 @@ use std::path::Path;
 use gander::bytes::display;
 use gander::bytes::error::{Error, Result};
 use gander::bytes::task::Task;
-use gander::convert::{Consent, Plan};
-use gander::data::content::{Content, Rows};
-use gander::data::format::{Loss, Options};
+use gander::convert::{Check, Consent, Plan};
+use gander::data::content::Rows;
+use gander::data::format::Loss;
 
 /// What an export wrote.
 #[derive(Debug, Default)]
@@ -18,17 +18,20 @@ pub(crate) struct ExportOutcome {
     pub(crate) rows: Option<u64>,
     /// What came up while it was written.
     pub(crate) notes: Vec<Loss>,
-    /// Whether it was read back. That alone may be cancelled: the file is whole by then.
-    pub(crate) is_checked: bool,
+    /// What was found when it was read back. That alone may be cancelled: the file is whole by then.
+    pub(crate) check: Option<Check>,
 }
 
 impl ExportOutcome {
     /// What was written, in words.
     pub(crate) fn words(&self) -> String {
-        let how = if self.is_checked { "Written and read back" } else { "Written, not read back" };
+        let how = if self.check.is_some() { "Written and verified" } else { "Written, not verified" };
         let mut words = format!("{how}: {}", display::bytes(self.bytes));
         if let Some(rows) = self.rows {
             words.push_str(&format!(" · {}", display::plural(rows, "row")));
+        }
+        if let Some(check) = &self.check {
+            words.push_str(&format!(" · {}", check.words()));
         }
         if !self.notes.is_empty() {
             words.push_str(&format!(" · {}", display::plural(self.notes.len() as u64, "remark")));
@@ -37,40 +40,38 @@ impl ExportOutcome {
     }
 }
 
-/// Writes a plan and reads the result back.
+/// Writes a plan, and reads the result back where that is wanted.
 ///
 /// # Errors
-/// Those of [`Plan::run`], after which there is no file; and where what was written cannot be read back.
-pub(super) fn write(task: &Task, plan: &Plan, path: &Path, consent: Consent) -> Result<ExportOutcome> {
+/// Those of [`Plan::run`], after which there is no file; and where what was written cannot be read back, or is not what
+/// was read.
+pub(super) fn write(
+    task: &Task,
+    plan: &Plan,
+    path: &Path,
+    consent: Consent,
+    verify: bool,
+) -> Result<ExportOutcome> {
     let done = plan.run(task, path, consent)?;
-    task.set_message("reading it back");
-    let mut written = ExportOutcome { bytes: done.bytes, notes: done.notes, ..ExportOutcome::default() };
-    match read_back(task, plan, path) {
-        Ok(rows) => {
-            written.rows = rows;
-            written.is_checked = true;
+    let rows = plan.rows.and_then(Rows::exact);
+    let mut written = ExportOutcome { bytes: done.bytes, rows, notes: done.notes.clone(), check: None };
+    if !verify {
+        return Ok(written);
+    }
+    match plan.verify(task, path, &done) {
+        Ok(Some(check)) if !check.is_equal() => {
+            let what = format!("it was written, but is not what was read: {}", check.words());
+            Err(Error::bug(what).in_file(path.display()))
+        }
+        Ok(check) => {
+            written.check = check;
+            Ok(written)
         }
         // Too late to leave nothing: the file is whole and has its name.
-        Err(_) if task.is_cancelled() => {}
+        Err(_) if task.is_cancelled() => Ok(written),
         Err(error) => {
             let what = format!("it was written, but cannot be read back: {}", error.message());
-            return Err(Error::io(what).in_file(path.display()));
+            Err(Error::io(what).in_file(path.display()))
         }
     }
-    Ok(written)
-}
-
-/// Opens what was written; the rows of a table, where they are known.
-fn read_back(task: &Task, plan: &Plan, path: &Path) -> Result<Option<u64>> {
-    let document = gander::open(task, path, &Options::default())?;
-    if let Some(problem) = &document.root.problem {
-        return Err(problem.clone());
-    }
-    let Some(Content::Table(table)) = &document.root.content else { return Ok(None) };
-    let Some(wanted) = plan.rows.and_then(Rows::exact) else { return Ok(table.rows().exact()) };
-    let found = table.count(task)?;
-    if found != wanted {
-        return Err(Error::bug(format!("the file has {found} rows where {wanted} were written")));
-    }
-    Ok(Some(found))
 }

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use egui::Ui;
 use gander::bytes::error::Error;
+use gander::bytes::source::Source;
 use gander::bytes::task::Task;
 use gander::data::content::Content;
+use gander::data::format::Data;
 use gander::data::media::payload;
 use gander::data::node::{Children, Node};
 use gander::data::open::Document;
@@ -20,8 +22,9 @@ use crate::gui::files::{Files, State};
 use crate::gui::icons::Icon;
 use crate::gui::security::Danger;
 use crate::gui::session::{KeptContent, Tab};
-use crate::gui::target::{ExportSource, NodeRef, QueryStart, TabContent};
+use crate::gui::target::{ExportSource, NodeRef, QueryStart, ShownExport, TabContent};
 use crate::gui::theme::{self, Theme, size, space};
+use crate::gui::ui::svg;
 use crate::gui::views::{self, Request, Subject, Target, View, ViewCx};
 use crate::gui::watch::Change;
 
@@ -45,6 +48,8 @@ pub(crate) struct Pane {
     pub(super) focus_request: FocusRequest,
     /// What the pickles in its file would run.
     danger: Danger,
+    /// Whether its next frame is to be exported, with the drawing that it is.
+    capture: bool,
 }
 
 /// A node that a tab shows.
@@ -95,6 +100,7 @@ impl Pane {
             asked: None,
             focus_request: FocusRequest::No,
             danger: Danger::default(),
+            capture: false,
         }
     }
 
@@ -181,6 +187,12 @@ impl Pane {
     /// What loading what it shows would run, and its name.
     pub(super) fn security(&self) -> Option<(String, Arc<Report>)> {
         self.danger.of(self.target()?)
+    }
+
+    /// Exports its next frame with the drawing that it is; false where it is none.
+    pub(super) fn capture(&mut self) -> bool {
+        self.capture = self.shown.as_ref().is_some_and(|shown| shown.view.is_drawing());
+        self.capture
     }
 
     /// What *Export…* would write; `None` where there is nothing yet.
@@ -332,7 +344,28 @@ impl Pane {
             let between = std::mem::replace(&mut ui.spacing_mut().item_spacing.y, 0.0);
             bar(ui, name, &mut cx, view.as_mut());
             ui.spacing_mut().item_spacing.y = between;
+            let (layer, area) = (ui.layer_id(), ui.available_rect_before_wrap());
+            let painted = |ctx: &egui::Context| {
+                ctx.graphics(|layers| layers.get(layer).map_or(0, |list| list.all_entries().len()))
+            };
+            let before = painted(ui.ctx());
             view.ui(ui, &mut cx);
+            if std::mem::take(&mut self.capture) {
+                let shapes = ui.ctx().graphics(|layers| {
+                    let all = layers.get(layer).map(|list| list.all_entries());
+                    all.into_iter().flatten().skip(before).cloned().collect::<Vec<_>>()
+                });
+                let svg = svg(&shapes, area, Theme::of(ui).bg2);
+                let target = match targets.as_slice() {
+                    [target] => Some(target),
+                    _ => None,
+                };
+                if let Some(ExportSource::Shown(mut shown)) = exported(name, target, view.as_ref()) {
+                    let source = Source::memory(format!("{name}.svg"), svg.into_bytes());
+                    shown.pictures.insert(0, ("the drawing, as SVG".to_owned(), Data::Bytes(source)));
+                    cx.actions.push(Action::Export(ExportSource::Shown(shown)));
+                }
+            }
         });
         if let Some((path, node)) = view.stepped() {
             self.step_to(path, node);
@@ -432,10 +465,17 @@ fn document(files: &Files, file: u64) -> Result<Arc<Document>, NoView> {
 
 /// What *Export…* of a view writes.
 fn exported(name: &str, target: Option<&Target>, view: &dyn View) -> Option<ExportSource> {
-    match target {
-        Some(target) => Some(ExportSource::Node(target.clone(), view.export())),
-        None => view.export().map(|part| ExportSource::Part(name.to_owned(), part)),
+    let part = view.export();
+    if target.is_none() && part.is_none() {
+        return None;
     }
+    Some(ExportSource::Shown(Box::new(ShownExport {
+        target: target.cloned(),
+        name: name.to_owned(),
+        repeat: part.as_ref().and_then(|_| view.repeat()),
+        part,
+        pictures: view.pictures(),
+    })))
 }
 
 /// What a view of these nodes sees of what the tabs see.

@@ -38,13 +38,14 @@ use std::sync::Arc;
 
 use egui::{Key, Rect, Ui, UiBuilder, pos2};
 use gander::bytes::display;
+use gander::convert::Selection;
 use gander::data::axes::AxisCoordinates;
 use gander::data::content::Array;
 use gander::data::dtype::DType;
 use gander::data::format::Data;
 use gander::data::numbers::{NonFinite, has_numbers};
 use gander::data::plane::color::{ColorRange, HeatMapSpec, ImageSpec, RenderSpec};
-use gander::data::plane::{Mapping, NonFiniteSearch, Role, SearchFrom, Slice};
+use gander::data::plane::{Mapping, NonFiniteSearch, PaintedSlice, Role, SearchFrom, Slice};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -62,6 +63,7 @@ use super::{
 };
 use crate::gui::commands::{ALT, Label};
 use crate::gui::icons::Icon;
+use crate::gui::target::Repeat;
 use crate::gui::theme;
 
 /// How an array is shown.
@@ -360,13 +362,18 @@ impl ArrayView {
         options::zoom(ui, pictured, &slice, self.mode == Mode::Heat);
     }
 
+    /// How a plane becomes a picture.
+    fn style(&self) -> RenderSpec {
+        match self.mode {
+            Mode::Image => RenderSpec::Image(self.photo),
+            _ => RenderSpec::HeatMap(self.choice),
+        }
+    }
+
     fn body(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let (array, slice) = (self.array.clone(), self.slice());
         let title = self.name.as_str();
-        let style = match self.mode {
-            Mode::Image => RenderSpec::Image(self.photo),
-            _ => RenderSpec::HeatMap(self.choice),
-        };
+        let style = self.style();
         let coordinates: &AxisCoordinates = &self.dims.coordinates;
         let (worded, cross, neighbours) = (0..slice.spans.len(), None, true);
         let look =
@@ -635,6 +642,27 @@ impl View for ArrayView {
         // What is stored is written, with what it stands for beside it where the format can say so.
         let sliced: Arc<dyn Array> = Arc::new(slice.view(self.field_view.stored_array()));
         Some((words, Data::Arrays(vec![(self.name.clone(), sliced)])))
+    }
+
+    fn repeat(&self) -> Option<Repeat> {
+        let slice = self.mapping.text(self.is_image());
+        let is_plain = self.field_view.chosen().is_none();
+        is_plain.then(|| Repeat::Selection(Selection { slice: Some(slice), ..Selection::default() }))
+    }
+
+    fn is_drawing(&self) -> bool {
+        matches!(self.mode, Mode::Line | Mode::Histogram)
+    }
+
+    fn pictures(&self) -> Vec<(String, Data)> {
+        let is_picture = matches!(self.mode, Mode::Heat | Mode::Image);
+        if !is_picture || self.slice().is_empty() || self.array.dtype().is_variable() {
+            return Vec::new();
+        }
+        let word = if self.mode == Mode::Heat { "the heat map" } else { "the picture" };
+        let words = format!("{word}, one pixel an element");
+        let picture = PaintedSlice::new(self.array.clone(), self.slice(), self.style());
+        vec![(words, Data::Image(Arc::new(picture)))]
     }
 
     fn save(&self) -> Value {

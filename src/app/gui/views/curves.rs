@@ -187,6 +187,10 @@ impl View for CurvesView {
         }
     }
 
+    fn is_drawing(&self) -> bool {
+        matches!((self.mode, &self.shown), (Mode::Pictures, Shown::Curves(_)))
+    }
+
     fn clauses(&self) -> Option<String> {
         match self.mode {
             Mode::Table => self.rows.clauses(),

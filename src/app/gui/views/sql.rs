@@ -29,6 +29,7 @@ use super::{
 };
 use crate::gui::commands::{CTRL, CTRL_SHIFT, Label};
 use crate::gui::icons::Icon;
+use crate::gui::target::Repeat;
 use crate::gui::theme::{self, Theme, size, space};
 use crate::gui::ui::{drop_down, splitter};
 use editor::Editor;
@@ -456,6 +457,19 @@ impl View for SqlView {
         let (answer, view) = run.view.as_ref()?;
         let whole = || (format!("{}: {} rows", run.name(), answer.rows()), Data::Table(answer.clone()));
         Some(view.export().unwrap_or_else(whole))
+    }
+
+    fn repeat(&self) -> Option<Repeat> {
+        let run = self.runs.get(self.current)?;
+        let (_, view) = run.view.as_ref()?;
+        // Results of other statements are in no file.
+        let names_result = self.runs.iter().any(|other| run.sql.contains(&other.name()));
+        let is_whole = view.export().is_none();
+        (is_whole && !names_result).then(|| Repeat::Query(run.sql.clone(), run.sources.clone()))
+    }
+
+    fn is_drawing(&self) -> bool {
+        self.runs.get(self.current).is_some_and(|run| run.mode == Mode::Plot && run.view.is_some())
     }
 
     fn has_part(&self) -> bool {

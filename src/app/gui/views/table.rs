@@ -26,6 +26,7 @@ use std::time::{Duration, Instant};
 
 use egui::{Key, Modifiers, Rect, Ui, UiBuilder, pos2, vec2};
 use gander::bytes::display;
+use gander::convert;
 use gander::convert::copy::{self, Copied, CopyRequest};
 use gander::data::adapt;
 use gander::data::content::{Content, Table};
@@ -42,6 +43,7 @@ use super::{
 use crate::gui::commands::{ALT, Action, Label};
 use crate::gui::grid::{self, CellAt, ColumnPosition, GridRows, Layout, Selection, SelectionKind, thousands};
 use crate::gui::icons::Icon;
+use crate::gui::target::Repeat;
 use crate::gui::theme::{self, Theme, size, space};
 use crate::gui::ui::RowPosition;
 use bar::Bar;
@@ -723,6 +725,29 @@ impl View for TableView {
         let words = format!("the selection: {}", selection_statistics::selected(&rows, columns.len()));
         let part = adapt::TableView::new(sheet.table.clone(), rows, columns).ok()?;
         Some((words, Data::Table(Arc::new(part))))
+    }
+
+    fn repeat(&self) -> Option<Repeat> {
+        if self.mode == Mode::Pivot || self.mode == Mode::Gallery {
+            return None;
+        }
+        let sheet = self.sheet();
+        let is_cut = sheet.grid.selection().is_some_and(|selection| {
+            let single = selection.kind == SelectionKind::Cells && selection.anchor == selection.cursor;
+            !single && selection.kind != SelectionKind::All
+        });
+        match (is_cut, self.clauses()) {
+            (false, clauses) => clauses.map(Repeat::Clauses),
+            // Rows of a filtered table have no numbers of their own in its file.
+            (true, Some(_)) => None,
+            (true, None) => {
+                let (rows, columns) = sheet.grid.selected()?;
+                let fields = sheet.table.schema().fields();
+                let name = |column: &usize| fields.get(*column).map(|field| field.name().clone());
+                let columns = columns.iter().map(name).collect::<Option<Vec<_>>>();
+                Some(Repeat::Selection(convert::Selection { rows: Some(rows), columns, slice: None }))
+            }
+        }
     }
 
     fn clauses(&self) -> Option<String> {

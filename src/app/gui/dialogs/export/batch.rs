@@ -27,6 +27,7 @@ pub(crate) struct Batch {
     options: Options,
     folder: String,
     consent: Consent,
+    verify: Option<bool>,
     looks: Slot<(&'static str, Options), Vec<Look>>,
     /// The number of the export that was started, and how far each file is.
     started: Option<(u64, Arc<Progress>)>,
@@ -43,6 +44,7 @@ impl Batch {
             options: Options::default(),
             folder,
             consent: Consent::default(),
+            verify: None,
             looks: Slot::default(),
             started: None,
         })
@@ -111,6 +113,11 @@ impl Batch {
         form::row(ui, "", |ui| {
             ui.checkbox(&mut self.consent.overwrite, "Replace files that exist");
             ui.checkbox(&mut self.consent.lose, "Write also where values get lost");
+            let mut verify = self.verify.unwrap_or(true);
+            if ui.checkbox(&mut verify, "Verify").on_hover_text("Read back and compare every value").changed()
+            {
+                self.verify = Some(verify);
+            }
         });
     }
 
@@ -213,6 +220,7 @@ impl Batch {
             options: self.options.clone(),
             folder: PathBuf::from(self.folder.trim()),
             consent: self.consent,
+            verify: self.verify,
         }));
     }
 }

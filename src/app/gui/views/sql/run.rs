@@ -51,6 +51,8 @@ pub(super) enum Mode {
 pub(super) struct Run {
     pub(super) number: u64,
     pub(super) sql: String,
+    /// The files that were open when it ran.
+    pub(super) sources: Arc<[String]>,
     /// Where it stood in the text.
     place: usize,
     pub(super) outcome: Arc<Mutex<Outcome>>,
@@ -152,6 +154,8 @@ pub(super) fn start(
         .collect();
     let first = statements.first().map_or("", |(_, sql, _)| sql.as_str());
     let title: String = first.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(56).collect();
+    let path = |document: &Arc<Document>| Some(document.source.path()?.display().to_string());
+    let sources: Arc<[String]> = documents.iter().filter_map(path).collect();
     let (woken, job) = (jobs.clone(), Arc::new(Slot::default()));
     job.get(jobs, &(), JobSpec::scan(format!("SQL: {title}")), move |task| {
         let engine = engine(task, &documents, &results).map_err(Failure::from);
@@ -161,6 +165,7 @@ pub(super) fn start(
     let one = |((number, sql, place), outcome): ((u64, String, usize), Arc<Mutex<Outcome>>)| Run {
         number,
         sql,
+        sources: sources.clone(),
         place,
         outcome,
         job: job.clone(),
