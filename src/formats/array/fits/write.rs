@@ -60,12 +60,15 @@ pub(super) const WRITER: Writer = Writer {
     many: true,
     metadata: Metadata::Header,
     options: &[COMPRESSION, LEVEL, TILE, STRINGS, NAME],
-    check: |payload| match units(payload, &Settings::default())?.0.iter().any(|unit| unit.is_content()) {
-        true => Ok(()),
-        false => refused(payload),
-    },
+    check,
     ..Writer::new(&[Kind::Array, Kind::Table], losses, write)
 };
+
+/// Refuses what leaves nothing to write.
+fn check(payload: &Payload) -> Result<()> {
+    let (units, left_out) = units(payload, &Settings::default())?;
+    if units.iter().any(Unit::is_content) { Ok(()) } else { refused(&left_out) }
+}
 
 /// What was set.
 struct Settings {
@@ -193,10 +196,9 @@ fn number_twins(units: &mut [Unit]) {
     }
 }
 
-/// The error for a payload of which nothing can be written.
-fn refused(payload: &Payload) -> Result<()> {
-    let all = units(payload, &Settings::default())?.1;
-    let what = all.first().map_or_else(|| "nothing is left to write".to_owned(), ToString::to_string);
+/// The error where nothing can be written.
+fn refused(left_out: &[Loss]) -> Result<()> {
+    let what = left_out.first().map_or_else(|| "nothing is left to write".to_owned(), ToString::to_string);
     Err(Error::unsupported(what))
 }
 
@@ -433,9 +435,9 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
 
 fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink) -> Result<()> {
     let settings = Settings::of(options)?;
-    let (units, _) = units(payload, &settings)?;
+    let (units, left_out) = units(payload, &settings)?;
     if !units.iter().any(Unit::is_content) {
-        return refused(payload);
+        return refused(&left_out);
     }
     let bytes = |unit: &Unit| match &unit.content {
         Content::Image(pixels) | Content::Tiles(pixels, _) => array_bytes(pixels.array.as_ref()).unwrap_or(0),

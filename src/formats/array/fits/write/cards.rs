@@ -166,7 +166,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn texts_of_any_length_are_read_back(name in "[A-Z]{1,8}|[a-z.]{1,40}", text in "[ -~]{0,300}") {
+        fn texts_of_any_length_are_read_back(name in "X[A-Z]{0,7}|[a-z.]{1,40}", text in "[ -~]{0,300}") {
             let wanted = text.trim_end();
             // What is only told by blanks at the end of a part is not told.
             prop_assert_eq!(read(&name, &json!(text)), Some(json!(wanted)));

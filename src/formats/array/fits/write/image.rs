@@ -248,9 +248,7 @@ const WORLD: [&str; 12] =
 pub(super) fn is_world(name: &str) -> bool {
     WORLD.iter().any(|prefix| {
         let rest = name.strip_prefix(prefix);
-        rest.is_some_and(|rest| {
-            rest.chars().all(|c| c.is_ascii_digit() || c == '_')
-        })
+        rest.is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit() || c == '_'))
     }) && name.len() <= 8
         && (name.ends_with(|c: char| c.is_ascii_digit()) || name == "WCSAXES")
 }

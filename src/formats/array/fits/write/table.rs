@@ -16,12 +16,16 @@ use crate::engines::headers::json;
 use arrow::array::RecordBatch;
 use arrow::datatypes::DataType;
 use serde_json::Value as Json;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// The most columns of a table.
 const COLUMNS: usize = 999;
 /// Texts of up to so many bytes stand in the rows, whatever room that takes.
 const SHORT: u64 = 64;
+
+/// Characters of a text in one card, which a name has to fit into.
+const NAME: usize = 68;
 
 /// How texts are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,8 +84,9 @@ impl Plan {
         };
         let mut losses = Vec::new();
         let mut names = Vec::new();
+        let mut taken = HashSet::new();
         for (n, field) in fields.iter().enumerate() {
-            let name = named(field.name(), n);
+            let name = named(field.name(), n, &mut taken);
             if name != *field.name() {
                 losses.push(note(LossKind::Name, format!("it is called {name}")).of(field.name()));
             }
@@ -309,11 +314,47 @@ fn null_loss(cell: &Cell, known: Option<u64>) -> Option<Loss> {
     })
 }
 
-/// The name of a column: of ASCII, without blanks around it.
-fn named(name: &str, n: usize) -> String {
+/// The name of a column: of ASCII, without blanks around it, within one card, and not that of another one.
+fn named(name: &str, n: usize, taken: &mut HashSet<String>) -> String {
     let name: String = name.chars().map(|c| if (' '..='~').contains(&c) { c } else { '_' }).collect();
-    match name.trim() {
+    let base = match name.trim() {
         "" => format!("col{}", n + 1),
-        name => name.to_owned(),
+        name => cut(name, NAME),
+    };
+    let mut found = base.clone();
+    let mut times = 2u64;
+    while !taken.insert(found.clone()) {
+        let end = format!("_{times}");
+        found = format!("{}{end}", cut(&base, NAME - end.len()));
+        times += 1;
+    }
+    found
+}
+
+/// The first characters of a name that take so many in a card, where a quote takes two.
+fn cut(name: &str, most: usize) -> String {
+    let mut left = most;
+    let fits = |c: &char| {
+        let width = if *c == '\'' { 2 } else { 1 };
+        let fits = width <= left;
+        left = left.saturating_sub(width);
+        fits
+    };
+    name.chars().take_while(fits).collect::<String>().trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_fit_into_a_card_and_stay_apart() {
+        let mut taken = HashSet::new();
+        let mut of = |name: &str, n: usize| named(name, n, &mut taken);
+        assert_eq!([of("a", 0), of("a", 1), of(" größe ", 2), of("", 3)], ["a", "a_2", "gr__e", "col4"]);
+        let long = "it's ".repeat(20);
+        let (first, second) = (of(&long, 4), of(&long, 5));
+        assert!(first.replace('\'', "''").len() <= NAME && second.replace('\'', "''").len() <= NAME);
+        assert!(first != second, "{first} {second}");
     }
 }

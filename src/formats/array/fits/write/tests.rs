@@ -3,7 +3,7 @@ use crate::Source;
 use crate::data::cell;
 use crate::data::content::array::{Plain, Scaling, read};
 use crate::data::content::table::MemoryTable;
-use crate::data::content::{Content as Found, Table};
+use crate::data::content::{Array, Content as Found, Table};
 use crate::data::dtype::DType;
 use crate::data::open::Document;
 use crate::data::region::Region;
@@ -187,8 +187,11 @@ fn tables_have_columns_of_every_kind() {
         ("least", Arc::new(Int64Array::from(vec![Some(i64::MIN), None, Some(i64::MIN + 2)]))),
         ("float", Arc::new(Float32Array::from(vec![Some(0.1), None, Some(-0.0)]))),
         ("text", Arc::new(StringArray::from(vec![Some("a"), None, Some("größe ")]))),
-        ("long", Arc::new(StringArray::from(vec![Some("a"), Some(""), Some(&long)]))),
-        ("bytes", Arc::new(BinaryArray::from_vec(vec![b"\x01\x02", b"", b"\xff"]))),
+        ("long", Arc::new(StringArray::from(vec![Some("a"), Some(""), Some(long.as_str())]))),
+        (
+            "bytes",
+            Arc::new(BinaryArray::from_vec(vec![b"\x01\x02".as_slice(), b"".as_slice(), b"\xff".as_slice()])),
+        ),
         ("fixed", Arc::new(fixed)),
         ("list", Arc::new(lists)),
     ];
@@ -228,6 +231,10 @@ fn tables_of_fits_go_there_and_back() {
         };
         let name = from.schema().field(n).name().clone();
         assert_eq!(all(table.as_ref()), all(from.as_ref()), "{name}");
+        // Lists of texts become their JSON.
+        if name == "texts" {
+            continue;
+        }
         assert_eq!(table.schema().field(n).data_type(), from.schema().field(n).data_type(), "{name}");
     }
 }

@@ -7,10 +7,10 @@ pub(super) type Out<'a> = dyn FnMut(&[u8]) -> Result<()> + Send + 'a;
 
 /// The types of elements.
 pub(super) const INT8: u32 = 1;
-pub(super) const UINT16: u32 = 4;
 pub(super) const INT32: u32 = 5;
 pub(super) const UINT32: u32 = 6;
 pub(super) const UTF8: u32 = 16;
+pub(super) const UTF16: u32 = 17;
 
 /// A tag.
 ///

@@ -3,7 +3,7 @@
 //! Characters are UTF-16, as MATLAB's are. Where one of them takes two units, all are UTF-8 instead, as SciPy writes them:
 //! readers count characters then, and no unit is without its other half.
 
-use super::put::{MatrixHead, Out, UINT16, UTF8, head, padding, whole};
+use super::put::{MatrixHead, Out, UTF8, UTF16, head, padding, whole};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
@@ -96,7 +96,7 @@ pub(super) fn put_cells(task: &Task, array: &dyn Array, out: &mut Out<'_>) -> Re
             Ok(())
         };
         cell_head(&shape).put(whole(coded.bytes), &mut keep)?;
-        keep(&head(if coded.utf8 { UTF8 } else { UINT16 }, coded.bytes)?)?;
+        keep(&head(if coded.utf8 { UTF8 } else { UTF16 }, coded.bytes)?)?;
         keep(&bytes)?;
         keep(padding(coded.bytes))?;
         if buffer.len() > 1 << 20 {
@@ -135,7 +135,7 @@ pub(super) fn measure_chars(task: &Task, array: &dyn Array) -> Result<Coded> {
 /// Writes the characters of texts of a fixed width in column order: all first ones, then all second ones.
 pub(super) fn put_chars(task: &Task, array: &Arc<dyn Array>, coded: Coded, out: &mut Out<'_>) -> Result<()> {
     let characters = PartsArray::all(array.clone(), DType::U32);
-    out(&head(if coded.utf8 { UTF8 } else { UINT16 }, coded.bytes)?)?;
+    out(&head(if coded.utf8 { UTF8 } else { UTF16 }, coded.bytes)?)?;
     let mut coding = Vec::new();
     elements_by_columns(task, &characters, &mut |part| {
         coding.clear();
