@@ -4,10 +4,11 @@ use super::super::image::turn_sign;
 use super::column::{Cell, Element};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
-use crate::data::adapt::{NullRule, cell_bytes};
+use crate::data::adapt::{NullRule, arrow_of, cell_bytes};
 use crate::data::dtype::{DType, swap_bytes};
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::buffer::NullBuffer;
+use arrow::compute::cast;
 
 /// How the cells of a column are laid out.
 #[derive(Clone, Debug)]
@@ -72,7 +73,11 @@ fn elements(
                 });
                 return Ok(bytes);
             }
-            let mut bytes = cell_bytes(leaf, dtype, &rule)?;
+            let is_narrow = DType::number(leaf.data_type()).is_some_and(|own| own != *dtype);
+            let mut bytes = match arrow_of(dtype).filter(|_| is_narrow) {
+                Some((wide, _)) => cell_bytes(&cast(leaf, &wide)?, dtype, &rule)?,
+                None => cell_bytes(leaf, dtype, &rule)?,
+            };
             let size = dtype.size() as usize;
             let filler = match dtype {
                 DType::F32 => f32::NAN.to_le_bytes().to_vec(),

@@ -54,6 +54,18 @@ impl Element {
         }
     }
 
+    /// A type that holds these integers without an offset. The mark of null is a stored number, which readers compare
+    /// with what the offset made of it, so columns with nulls have none.
+    pub(super) fn wider(&self) -> Option<Element> {
+        let Element::Number(dtype) = self else { return None };
+        Some(Element::Number(match dtype {
+            DType::I8 => DType::I16,
+            DType::U16 => DType::I32,
+            DType::U32 => DType::I64,
+            _ => return None,
+        }))
+    }
+
     /// The least and the greatest integer; `None` for others.
     pub(super) fn range(&self) -> Option<(i128, i128)> {
         let Element::Number(dtype) = self else { return None };

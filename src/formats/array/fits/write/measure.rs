@@ -20,6 +20,8 @@ pub(super) struct Measured {
     pub longest: u64,
     /// Bytes of all texts or lists.
     pub total: u64,
+    /// Whether a text has other characters than ASCII's.
+    pub is_wide: bool,
     /// Which integers at the ends of the range are cells.
     seen: Vec<bool>,
 }
@@ -45,6 +47,7 @@ impl Measured {
                 for text in texts.iter().flatten() {
                     found.longest = found.longest.max(text.len() as u64);
                     found.total += text.len() as u64;
+                    found.is_wide |= !text.is_ascii();
                 }
             }
             Cell::Binary => {
@@ -101,6 +104,7 @@ impl Measured {
     /// Both together.
     pub(super) fn join(&mut self, other: Measured) {
         self.nulls |= other.nulls;
+        self.is_wide |= other.is_wide;
         self.longest = self.longest.max(other.longest);
         self.total = self.total.saturating_add(other.total);
         if self.seen.len() < other.seen.len() {

@@ -94,6 +94,7 @@ impl Plan {
             if let Some(column) = columns.get(n) {
                 losses.extend(column.losses.iter().cloned());
                 if nullable.get(n) == Some(&true) {
+                    losses.extend(wider_loss(&column.cell).map(|loss| loss.of(field.name())));
                     let known = nulls.get(n).copied().flatten();
                     losses.extend(null_loss(&column.cell, known).map(|loss| loss.of(field.name())));
                 }
@@ -171,6 +172,8 @@ impl Plan {
             Cell::Text => match self.strings {
                 Strings::Fixed => false,
                 Strings::Variable => true,
+                // Others than ASCII are read from fields of one width by more programs.
+                Strings::Auto if found.is_wide => false,
                 // Where most of the room would be blanks.
                 Strings::Auto => {
                     let fixed = found.longest.saturating_mul(rows);
@@ -181,18 +184,21 @@ impl Plan {
         let pairs = || self.columns.iter().zip(measured);
         let heap = pairs()
             .filter(|(column, found)| in_heap(column, found))
-            .fold(0u64, |total, (_, found)| total.saturating_add(found.total));
+            .fold(0u64, |total, (column, found)| total.saturating_add(heap_bytes(&column.cell, found)));
         let is_wide = heap > i32::MAX as u64;
         let (mut layouts, mut forms, mut row) = (Vec::new(), Vec::new(), 0usize);
         for ((column, found), name) in pairs().zip(&self.names) {
             let heaped = in_heap(column, found);
-            let (form, width) = form(&column.cell, found, heaped.then_some(is_wide))?;
-            let null = match &column.cell {
-                Cell::Fixed(element, _) | Cell::List(element) => found.null(element),
+            let cell = without_offset(&column.cell, found);
+            let (form, width) = form(&cell, found, heaped.then_some(is_wide))?;
+            let null = match &cell {
+                Cell::Fixed(element, _) | Cell::List(element) if cell == column.cell => found.null(element),
+                // Which none of the narrower type is.
+                Cell::Fixed(element, _) | Cell::List(element) => Ok(element.range().map(|(low, _)| low)),
                 _ => Ok(None),
             };
             let null = null.map_err(|error| error.in_node(&format!("column {name:?}")))?;
-            layouts.push(Layout { cell: column.cell.clone(), offset: row, width, in_heap: heaped, null });
+            layouts.push(Layout { cell, offset: row, width, in_heap: heaped, null });
             forms.push(form);
             row = row.saturating_add(width);
         }
@@ -276,6 +282,27 @@ impl Plan {
     }
 }
 
+/// A cell as it is written: integers with an offset in a wider type where there are nulls.
+fn without_offset(cell: &Cell, found: &Measured) -> Cell {
+    match cell {
+        Cell::Fixed(element, shape) if found.nulls => {
+            Cell::Fixed(element.wider().unwrap_or_else(|| element.clone()), shape.clone())
+        }
+        Cell::List(element) if found.nulls => Cell::List(element.wider().unwrap_or_else(|| element.clone())),
+        other => other.clone(),
+    }
+}
+
+/// Bytes of the heap that a column takes.
+fn heap_bytes(cell: &Cell, found: &Measured) -> u64 {
+    match (cell, without_offset(cell, found)) {
+        (Cell::List(narrow), Cell::List(wide)) => {
+            found.total / (narrow.size().max(1) as u64) * wide.size() as u64
+        }
+        _ => found.total,
+    }
+}
+
 /// The form of a column (`TFORMn`), and its bytes in a row.
 fn form(cell: &Cell, found: &Measured, heap: Option<bool>) -> Result<(String, usize)> {
     let letter = match cell {
@@ -294,6 +321,13 @@ fn form(cell: &Cell, found: &Measured, heap: Option<bool>) -> Result<(String, us
         Some(false) => (format!("1P{letter}({})", found.longest), 8),
         None => (format!("{}{letter}", found.longest.max(1)), found.longest.max(1) as usize),
     })
+}
+
+/// What is said of integers that are written in a wider type where there are nulls.
+fn wider_loss(cell: &Cell) -> Option<Loss> {
+    let (Cell::Fixed(element, _) | Cell::List(element)) = cell else { return None };
+    let (Element::Number(from), Element::Number(to)) = (element, element.wider()?) else { return None };
+    Some(note(LossKind::Type, format!("{from} becomes {to} where there are nulls")).if_any())
 }
 
 /// What becomes of null cells; `known` is how many there are.
