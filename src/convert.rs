@@ -32,8 +32,8 @@ use crate::bytes::display;
 use crate::bytes::error::{Error, ErrorKind, Result};
 use crate::bytes::task::Task;
 use crate::data::adapt::{
-    ArrayImage, ArrayTable, ArrayView, Columns, ImageArray, NullRule, TableArray, TableView, TypeMismatch,
-    Typed, arrow_of, column_dtype, is_json, is_picture,
+    ArrayImage, ArrayTable, ArrayView, Columns, ImageArray, NullRule, TableArray, TableView, TextColumn,
+    TypeMismatch, Typed, arrow_of, column_dtype, is_json, is_picture, is_text,
 };
 use crate::data::content::{Array, Content, Image, Kind, Table};
 use crate::data::format::{
@@ -366,7 +366,8 @@ impl Plan {
         let all = table.schema().clone();
         for (index, field) in all.fields().iter().enumerate() {
             let word = display::arrow_type(field.data_type());
-            if column_dtype(field.data_type()).is_none() {
+            let are_texts = self.target.writer.text_arrays && is_text(field.data_type());
+            if column_dtype(field.data_type()).is_none() && !are_texts {
                 let what = format!("an array cannot hold {word}: the column is left out");
                 losses.push(loss(LossKind::Type, what).at(name).of(field.name()));
                 continue;
@@ -381,7 +382,10 @@ impl Plan {
                         true => {
                             note(LossKind::Null, format!("its {nulls} null cells become not-a-time")).if_any()
                         }
-                        false => loss(LossKind::Null, format!("its {nulls} null cells become NaN or zero")),
+                        false => {
+                            let becomes = if are_texts { "empty text" } else { "NaN or zero" };
+                            loss(LossKind::Null, format!("its {nulls} null cells become {becomes}"))
+                        }
                     };
                     losses.push(made.at(name).of(field.name()));
                 }
@@ -404,11 +408,15 @@ impl Plan {
         };
         if self.target.writer.many {
             let each = kept.into_iter().map(|index| {
-                let column = Columns::new(view(vec![index])?, rows, false, self.nulls.clone())?;
+                let (one, nulls) = (view(vec![index])?, self.nulls.clone());
+                let column: Arc<dyn Array> = match column_dtype(all.field(index).data_type()) {
+                    Some(_) => Arc::new(Columns::new(one, rows, false, nulls)?),
+                    None => Arc::new(TextColumn::new(one, rows, nulls)),
+                };
                 let own = all.field(index).name().clone();
                 let apart = if self.target.writer.metadata == Metadata::Tree { '/' } else { '.' };
                 let name = if self.items.len() > 1 { format!("{name}{apart}{own}") } else { own };
-                Ok((name, Arc::new(column) as Arc<dyn Array>))
+                Ok((name, column))
             });
             return each.collect();
         }

@@ -18,13 +18,14 @@
 //! | [`media`] | pictures, sounds and arrays in the cells of tables; what else of a row says something about them |
 //! | [`keras`](mod@keras) | a convention: the layers of a Keras model, from the configuration that several formats hold |
 //! | [`curves`] | what a training run logs by tag and step: reading, smoothing, points of a picture |
-//! | [`stats`], [`scan`](mod@scan) | one pass over an array or a table; reading all of either in steps |
+//! | [`stats`], [`scan`](mod@scan), [`column_order`] | one pass over an array or a table; reading all of either in steps; an array with the first index fastest |
 
 pub mod adapt;
 pub mod axes;
 pub mod cell;
 pub mod cf;
 pub mod chunked;
+pub mod column_order;
 pub mod content;
 pub mod curves;
 pub mod dtype;

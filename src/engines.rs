@@ -23,6 +23,8 @@
 //! | [`joined`](mod@joined) | the children of a node among others |
 //! | [`multifile`] | tables whose rows lie in many files: with the same schema, or with one in metadata |
 //! | [`numpy`], [`matlab`](mod@matlab) | the header of an NPY array; how MATLAB counts |
+//! | [`headers`](mod@headers) | what headers keep of attributes and dimensions |
+//! | [`widen`](mod@widen) | numbers for formats that have only some of the types |
 //! | [`archive`](mod@archive) | the members of an archive as a tree |
 //! | [`keys`] | stores of keys and bytes: a folder or a ZIP archive of metadata documents and chunks |
 
@@ -31,6 +33,7 @@ pub mod archive;
 pub mod delimited;
 pub mod examples;
 pub mod ggml;
+pub mod headers;
 pub mod joined;
 pub mod json;
 pub mod keys;
@@ -48,5 +51,6 @@ pub mod shards;
 pub mod tfevents;
 pub mod trees;
 pub mod ubjson;
+pub mod widen;
 pub mod xml;
 pub mod yaml;

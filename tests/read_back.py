@@ -17,8 +17,10 @@ import csv
 import decimal
 import gzip
 import json
+import re
 import struct
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +36,8 @@ JSON = {".jsonl", ".ndjson", ".json"}
 TABLES = {".parquet", ".arrow", ".arrows", ".feather", ".ipc", *JSON, *TEXTS}
 ARRAYS = {".npy", ".npz", ".safetensors", ".zarr", ".zip"}
 LOSSY = {".jpg", ".jpeg"}
+# Read by scipy, nibabel, astropy and h5py.
+SCIENCE = {".mat", ".nii", ".nii.gz", ".fits", ".h5"}
 IMAGES = {".png", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm", ".pbm", ".tga", ".qoi", *LOSSY}
 UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 SHOWN = 5
@@ -362,6 +366,310 @@ def compare_arrays(source, out):
             yield f"array {name!r}: {len(out_data)} bytes, the source has {len(data)}; the first difference is at byte {at}"
 
 
+# ---------------------------------------------------------------- arrays of the sciences
+
+KEYWORDS = "break case catch classdef continue else elseif end for function global if otherwise parfor persistent return spmd switch try while".split()
+UNSIGNED = {8: -128, 16: 2**15, 32: 2**31, 64: 2**63}
+
+
+def suffix(path):
+    name = path.name.lower()
+    return ".nii.gz" if name.endswith(".nii.gz") else {".hdf5": ".h5", ".fit": ".fits"}.get(path.suffix.lower(), path.suffix.lower())
+
+
+def fits_units(path):
+    """The units of a file that is verified with its checksums: names and data as they are stored, unsigned ones as such."""
+    from astropy.io import fits
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", message=".*(greater than 8 characters|HIERARCH|not a valid FITS|unit).*")
+        with fits.open(path, checksum=True, memmap=False, do_not_scale_image_data=True, character_as_bytes=True) as units:
+            units.verify("exception")
+            for n, unit in enumerate(units):
+                yield n, unit, fits
+
+
+def fits_arrays(path):
+    out = {}
+    for n, unit, fits in fits_units(path):
+        if not unit.is_image or (unit.data is None and not unit.header["NAXIS"]):
+            continue
+        data = np.zeros(unit.shape, np.uint8) if unit.data is None else np.asarray(unit.data)
+        bits, zero = data.dtype.itemsize * 8, unit.header.get("BZERO", 0)
+        if data.dtype.kind in "iu" and zero == UNSIGNED[bits] and unit.header.get("BSCALE", 1) == 1 and "BLANK" not in unit.header:
+            data = (data.astype("object") + zero).astype(("i" if bits == 8 else "u") + str(bits // 8))
+        out[unit.header.get("EXTNAME", "PRIMARY" if n == 0 else f"HDU {n}")] = data
+    return out
+
+
+def mat_arrays(path, classes=False):
+    import scipy.io
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = scipy.io.loadmat(path)
+    if classes:
+        # In the types of their classes, which the stored ones may be narrower than; complex ones have that already.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            typed = scipy.io.loadmat(path, mat_dtype=True)
+        found = {name: value if getattr(value, "dtype", None) is None or value.dtype.kind == "c" else typed[name] for name, value in found.items()}
+    return {name: value for name, value in found.items() if not (name.startswith("__") and name.endswith("__"))}
+
+
+def h5_arrays(path):
+    import h5py
+
+    try:
+        import hdf5plugin  # noqa: F401 - registers filters
+    except ImportError:
+        pass
+    out = {}
+
+    def take(name, item):
+        try:
+            if isinstance(item, h5py.Dataset) and item.shape is not None:
+                out[name] = np.asarray(item[()])
+        except (OSError, TypeError):
+            pass  # a filter or type that h5py has not
+
+    with h5py.File(path, "r") as file:
+        file.visititems(take)
+    return out
+
+
+def science_arrays(path):
+    """{name: array}; a lone array has the name ''."""
+    kind = suffix(path)
+    if kind == ".npy":
+        return {"": np.load(path)}
+    if kind == ".npz":
+        with np.load(path) as members:
+            return {name: members[name] for name in members.files if isinstance(members[name], np.ndarray)}
+    if kind in (".nii", ".nii.gz"):
+        import nibabel
+
+        return {"": np.asarray(nibabel.load(path).dataobj.get_unscaled())}
+    return {".mat": mat_arrays, ".fits": fits_arrays, ".h5": h5_arrays}[kind](path)
+
+
+def widened(array, bools):
+    """What an array becomes in a format without the narrow types."""
+    if array.dtype.kind in "mM":
+        return array.astype("i8")
+    if array.dtype == np.bool_ and not bools:
+        return array.astype("u1")
+    if array.dtype.kind == "f" and array.dtype.itemsize == 2:
+        return array.astype("f4")
+    if array.dtype.kind == "f" and array.dtype.itemsize > 8:
+        return array.astype("f8")
+    return array
+
+
+def bytes_alike(a, b):
+    """Whether arrays have the same type, shape and bytes (NaN with its payload)."""
+    a, b = (x.astype(x.dtype.newbyteorder("<")) for x in (a, b))
+    return a.dtype == b.dtype and a.shape == b.shape and np.ascontiguousarray(a).tobytes() == np.ascontiguousarray(b).tobytes()
+
+
+def mat_names(names):
+    def one(name):
+        made = "".join(c if c.isascii() and c.isalnum() else "_" for c in name)[:63]
+        made = made if re.match("[A-Za-z]", made) else f"x{made}"[:63]
+        return made + "_" if made in KEYWORDS else made
+
+    good, seen, out = {name for name in names if one(name) == name}, set(), []
+    for name in names:
+        base = one(name)
+        if base == name and name not in seen:
+            seen.add(name)
+            out.append(name)
+            continue
+        found, n = base, 2
+        while found in good:
+            found, n = base[: 63 - len(f"_{n}")] + f"_{n}", n + 1
+        good.add(found)
+        out.append(found)
+    return out
+
+
+def two_dimensions(array):
+    return array.reshape(1, -1) if array.ndim < 2 else array
+
+
+def leaves(array, above=""):
+    """The fields of records, those of records in them by their paths."""
+    for name in array.dtype.names:
+        if array[name].dtype.names and array.dtype[name].shape == ():
+            yield from leaves(array[name], f"{above}{name}.")
+        else:
+            yield above + name, array[name]
+
+
+def mat_differs(array, found):
+    """Whether a variable of scipy's is not this array."""
+    if array.dtype.names:
+        if found.dtype.names is None or found.shape != (1, 1):
+            return "is no struct"
+        fields = dict(leaves(array))
+        return next((f"field {name!r} {why}" for (name, field), made in zip(fields.items(), mat_names(list(fields))) if (why := mat_differs(field, found[0, 0][made]))), None)
+    if array.dtype.kind in "SU":
+        text = array.astype("U") if array.dtype.kind == "U" else np.char.decode(array, "latin-1")
+        wanted = [t.rstrip(" ") for t in text.reshape(-1)] if text.size else []
+        return None if [t.rstrip(" ") for t in found.reshape(-1).tolist()] == wanted else f"has the texts {found.tolist()[:5]}"
+    if array.dtype.kind == "O":
+        if not all(isinstance(t, (bytes, str)) for t in array.reshape(-1)):
+            return None
+        texts = [t.decode() if isinstance(t, bytes) else str(t) for t in array.reshape(-1, order="F")]
+        got = [str(t[0]) if t.size else "" for t in found.reshape(-1, order="F")]
+        return None if got == texts else f"has the texts {got[:5]}"
+    if array.dtype.kind == "V":
+        array = np.frombuffer(array.tobytes(), "u1").reshape(*array.shape, array.dtype.itemsize)
+    wanted = two_dimensions(widened(array, True))
+    # scipy gives truth values as bytes.
+    if wanted.dtype == np.bool_:
+        wanted, found = wanted.astype("u1"), found.astype("u1")
+    return None if bytes_alike(wanted, found) else f"is {found.dtype} {found.shape}, the source {wanted.dtype} {wanted.shape}"
+
+
+def compare_science(source, out):
+    try:
+        # Cells and structs are other things on the way.
+        left = mat_arrays(source, True) if suffix(source) == ".mat" else science_arrays(source)
+    except (ValueError, TypeError, NotImplementedError, OSError) as error:
+        raise Unreadable(f"the source cannot be read by its reference library: {error}") from error
+    if suffix(source) == ".mat":
+        if any(array.dtype == object or array.dtype.names or not isinstance(array, np.ndarray) for array in left.values()):
+            left = {name: array for name, array in left.items() if isinstance(array, np.ndarray) and array.dtype != object and not array.dtype.names}
+            left = {name: array for name, array in left.items() if mat_names([name]) == [name]}
+    if not left:
+        raise Unreadable("there are no arrays in the source")
+    kind = suffix(out)
+    if kind == ".mat":
+        right = mat_arrays(out)
+        names = mat_names(list(left)) if len(left) > 1 else list(right)
+        if len(names) != len(left):
+            yield f"{len(right)} variables, the source has {len(left)} arrays"
+        for (name, array), made in zip(left.items(), names):
+            why = "is missing" if made not in right else mat_differs(np.asarray(array), right[made])
+            if why:
+                yield f"variable {made!r} {why}"
+        return
+    right = science_arrays(out)
+    for n, (name, array) in enumerate(left.items()):
+        array = widened(np.asarray(array), False)
+        if kind == ".fits":
+            if array.dtype.kind in "SUO" or array.dtype.names:
+                continue  # a table, which compare_fits_tables looks at
+            if array.dtype.kind == "V":
+                array = np.frombuffer(array.tobytes(), "u1").reshape(*array.shape, array.dtype.itemsize)
+            if array.dtype.kind == "c":
+                array = np.stack([array.real, array.imag], axis=-1)
+        array = array.reshape(1) if array.ndim == 0 else array
+        found = next(iter(right.values()), None) if len(left) == 1 else right.get(name)
+        if found is None:
+            yield f"array {name!r} is missing"
+        elif array.size == 0 and kind == ".fits":
+            if found.shape != array.shape:
+                yield f"array {name!r} has shape {found.shape}, the source {array.shape}"
+        elif not bytes_alike(array, found):
+            yield f"array {name!r} is {found.dtype} {found.shape}, the source {array.dtype} {array.shape}, or its bytes differ"
+
+
+def fits_table(path):
+    """[(name, values)] of the binary table in a file."""
+    from astropy.table import Table
+
+    list(fits_units(path))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        table = Table.read(path, format="fits", character_as_bytes=False)
+    out = []
+    for name in table.colnames:
+        column, mask = table[name], np.ma.getmaskarray(np.ma.asarray(table[name]))
+        cells = []
+        for n in range(len(table)):
+            cell = column[n]
+            null = mask[n].all() if mask.ndim else False
+            if null and np.ndim(cell) == 0:
+                cells.append(None)
+            elif isinstance(cell, np.ndarray) and cell.dtype.kind in "SU":
+                # A text of any length is an array of characters there.
+                joined = b"".join(c if isinstance(c, bytes) else str(c).encode("latin-1") for c in cell.tolist())
+                cells.append(joined.decode("utf-8").rstrip(" "))
+            elif isinstance(cell, (bytes, np.bytes_)):
+                cells.append(bytes(cell).decode("utf-8").rstrip(" "))
+            else:
+                cells.append(cell)
+        out.append((name, cells))
+    return out, len(table)
+
+
+def same_fits(value, cell):
+    """Whether a cell of a FITS table says this value."""
+    if value is None:
+        return cell is None or isinstance(cell, (float, np.floating)) and cell != cell or isinstance(cell, (str, np.bool_)) and not cell or np.size(cell) == 0 or np.ma.is_masked(cell)
+    if isinstance(value, str) and value == "nan" or isinstance(value, float) and value != value:
+        # Which Astropy takes for missing.
+        return cell is None or np.ndim(cell) == 0 and cell != cell
+    if isinstance(value, str):
+        return (cell or "") == value.split("\0")[0].rstrip(" ")
+    if isinstance(value, tuple) and len(value) == 2 and value[0] == "binary":
+        return bytes(bytearray(np.asarray(cell).astype("u1").tolist() if np.ndim(cell) else [])) == value[1]
+    if isinstance(value, tuple) and len(value) == 2 and value[0] in ("stamp", "zoned", "time", "duration"):
+        return isinstance(cell, str) and moment(value[0], cell) == value[1]
+    if isinstance(value, (bool, int, float)):
+        if cell is None or np.ndim(cell):
+            return False
+        # Of unions texts; of float16 the shortest text.
+        return bool(cell == value) or str(cell) == str(value) or isinstance(value, float) and value in (float(str(cell)), float(str(np.float16(cell))))
+    if isinstance(value, (list, tuple)) and not isinstance(cell, str):
+        flat = np.asarray(cell).reshape(-1) if np.ndim(cell) else [cell]
+        wanted = []
+
+        def walk(v):
+            wanted.extend([v]) if not isinstance(v, (list, tuple)) else [walk(x) for x in v]
+
+        walk(value)
+        return len(wanted) == len(flat) and all(same_fits(v, c) or v is None for v, c in zip(wanted, flat))
+    # Everything else is text: of what is nested JSON.
+    return isinstance(cell, str)
+
+
+def compare_fits_tables(source, out):
+    (left, rows), (right, out_rows) = load_table(source), fits_table(out)
+    if rows != out_rows:
+        yield f"{out_rows} rows, the source has {rows}"
+    if len(left) != len(right):
+        yield f"{len(right)} columns, the source has {len(left)}"
+    from_text = source.suffix.lower() in TEXTS
+    for (name, values), (_, cells) in zip(left, right):
+        same = (lambda v, c: same_text(None if c is None else c.item() if isinstance(c, np.generic) else c, v)) if from_text else same_fits
+        wrong = [i for i, (a, b) in enumerate(zip(values, cells)) if not same(a, b)]
+        for i in wrong[:SHOWN]:
+            yield f"column {name!r}, row {i}: {cells[i]!r}, the source has {values[i]!r}"
+
+
+def compare_mat_tables(source, out):
+    """Columns as variables: numbers and texts."""
+    left, rows = load_table(source)
+    right = mat_arrays(out)
+    for (name, values), made in zip(left, mat_names([name for name, _ in left])):
+        if made not in right:
+            continue  # left out, which was said
+        found = right[made]
+        if found.dtype.kind == "O":
+            got = [str(t[0]) if t.size else "" for t in found.reshape(-1, order="F")]
+            wrong = [i for i, (a, b) in enumerate(zip(values, got)) if (a or "") != b]
+        else:
+            got = found.reshape(rows, -1) if found.ndim > 2 or found.shape[0] == rows else found.reshape(-1)
+            plain = [i for i, v in enumerate(values) if isinstance(v, (bool, int, float))]
+            wrong = [i for i in plain if got.ndim == 1 and values[i] not in (got[i], float(str(got[i])), float(str(np.float16(got[i]))))]
+        for i in wrong[:SHOWN]:
+            yield f"column {name!r}, row {i}: {got[i]!r}, the source has {values[i]!r}"
+
+
 # ---------------------------------------------------------------- pictures
 
 
@@ -399,6 +707,12 @@ def compare_images(source, out):
 
 
 def compare(source, out):
+    if suffix(out) in SCIENCE:
+        if suffix(source) in SCIENCE | {".npy", ".npz"}:
+            return list(compare_science(source, out))
+        if source.suffix.lower() in TABLES and suffix(out) in (".fits", ".mat"):
+            return list((compare_fits_tables if suffix(out) == ".fits" else compare_mat_tables)(source, out))
+        raise Unreadable("is of another kind than the source")
     for kinds, check in [(TABLES, compare_tables), (ARRAYS, compare_arrays), (IMAGES, compare_images)]:
         if source.suffix.lower() in kinds:
             if out.suffix.lower() not in kinds:
@@ -412,12 +726,12 @@ def main():
         print(__doc__, file=sys.stderr)
         return 2
     source, failed = Path(sys.argv[1]), False
-    known = TABLES | ARRAYS | IMAGES
+    known = TABLES | ARRAYS | IMAGES | SCIENCE
     outs = []
     for name in map(Path, sys.argv[2:]):
         # A Zarr store is a folder and one thing; those below a folder are found by their names.
         folder = name.is_dir() and name.suffix != ".zarr"
-        inside = sorted(f for f in name.rglob("*") if f.suffix.lower() in known and not any(p.suffix == ".zarr" for p in f.parents)) if folder else [name]
+        inside = sorted(f for f in name.rglob("*") if {f.suffix.lower(), suffix(f)} & known and not any(p.suffix == ".zarr" for p in f.parents)) if folder else [name]
         if not inside:
             print(f"{name}: nothing in it to compare")
             failed = True

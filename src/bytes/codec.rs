@@ -12,6 +12,7 @@
 //! |---|---|
 //! | [`decompress`] | what all decompressors have in common |
 //! | [`deflate`], [`gzip`], [`zstd`], [`bzip2`], [`lzma`], [`lz4`], [`lz4_frame`], [`lzf`], [`snappy`] | general compression, in the framings that files and array formats use |
+//! | [`deflating`] | deflate on all cores, for writers |
 //! | [`blosc`], [`blosc2`], [`blosclz`] | Blosc's chunks, frames and its own compression |
 //! | [`shuffle`], [`bitshuffle`] | bytes or bits of the elements sorted by their significance |
 //! | [`szip`], [`nbit`], [`scaleoffset`], [`zfp`] | compression that knows numbers (HDF5) |
@@ -26,6 +27,7 @@ pub mod bzip2;
 pub mod checksum;
 pub mod decompress;
 pub mod deflate;
+pub mod deflating;
 pub mod gzip;
 pub mod inflater;
 pub mod lz4;

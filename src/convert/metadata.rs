@@ -65,7 +65,7 @@ pub(super) fn placed(
         }
     }
     match keeps {
-        Metadata::Tree => {}
+        Metadata::Tree | Metadata::Header => {}
         Metadata::Texts => as_texts(&mut placed, losses),
         Metadata::None => dropped(&mut placed, losses),
     }
@@ -200,6 +200,9 @@ fn dimensions(item: &Item) -> Vec<String> {
 
 /// What is said of the dimensions of arrays, and of the coordinates along them.
 pub(super) fn scales(items: &[Item], target: &Target, losses: &mut Vec<Loss>) {
+    if target.writer.metadata == Metadata::Header {
+        return;
+    }
     let is_tree = target.writer.metadata == Metadata::Tree;
     let by_name = ByName::of(items);
     let mut used: BTreeSet<&str> = BTreeSet::new();

@@ -157,6 +157,10 @@ impl Sink for Output {
         Some(&self.temp)
     }
 
+    fn name(&self) -> Option<&str> {
+        self.target.file_name()?.to_str()
+    }
+
     fn beside(&mut self, extension: &str) -> Result<Option<&mut dyn Sink>> {
         let known = self.beside.iter().position(|(known, _)| known == extension);
         let place = match known {

@@ -150,6 +150,8 @@ pub(super) fn chosen(item: &Item, target: &Target, options: &Options, losses: &m
     }
     match target.writer.metadata {
         Metadata::Tree => described(&mut item, array.as_ref(), &scaling, losses),
+        // Which the writer says itself.
+        Metadata::Header => {}
         _ => {
             let what = format!("stored numbers are written; they stand for {}", words(Some(&scaling)));
             // Who asked for stored numbers knows it.

@@ -225,6 +225,8 @@ pub struct Writer {
     pub records: fn(&Options) -> bool,
     /// Whether it holds texts only, so that the text columns of a source stay as they are.
     pub texts: bool,
+    /// Whether its arrays may be of texts of any length, so that the text columns of a table become such.
+    pub text_arrays: bool,
     /// What may be set.
     pub options: &'static [OptionSpec],
     /// Whether it can hold this of the kinds that it takes, asked when a conversion is planned: `Unsupported`, with what
@@ -290,6 +292,7 @@ impl Writer {
             plain: false,
             records: |_| false,
             texts: false,
+            text_arrays: false,
             options: &[],
             check: |_| Ok(()),
             losses,
@@ -309,6 +312,9 @@ pub enum Metadata {
     Texts,
     /// Groups; attributes of groups and arrays; the names of an array's dimensions.
     Tree,
+    /// What its headers have a place for: the writer is handed all that there is — attributes, what is known of arrays,
+    /// what stored numbers stand for — and says itself, in [`Writer::losses`], what of it does not stay.
+    Header,
 }
 
 /// A file that a writer writes to.
@@ -316,6 +322,11 @@ pub trait Sink: Write + Seek + Send {
     /// The file behind it, for a library that writes files itself; it is still empty, and stays locked and
     /// temporary until all is written. `None` where there is no file.
     fn path(&self) -> Option<&Path> {
+        None
+    }
+
+    /// The name that the file will have once it is written, where it is known: its ending may say how it is packed.
+    fn name(&self) -> Option<&str> {
         None
     }
 

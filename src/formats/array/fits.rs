@@ -17,13 +17,14 @@ mod rows;
 mod sky;
 mod tiles;
 mod wcs;
+mod write;
 
 use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::Kind;
-use crate::data::format::{Format, Opening};
+use crate::data::format::{Format, Opening, Target};
 use crate::data::node::{Children, Listing, Node};
 use crate::data::sniff::Magic;
 use header::{BLOCK, Header};
@@ -37,6 +38,7 @@ pub static FORMAT: Format = Format {
     mime: &["application/fits", "image/fits"],
     magic: &[Magic::at(0, b"SIMPLE  =")],
     reads: &[Kind::Array, Kind::Table],
+    targets: &[Target::new("fits", "FITS", &["fits", "fit", "fts"], &write::WRITER)],
     ..Format::new("fits", "FITS", open)
 };
 

@@ -12,11 +12,12 @@ mod element;
 mod sparse;
 mod tree;
 mod v4;
+mod write;
 
 use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::data::content::Kind;
-use crate::data::format::{Format, Opening};
+use crate::data::format::{Format, Opening, Target};
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};
 use blob::{Blob, Packs};
@@ -29,6 +30,7 @@ pub static FORMAT: Format = Format {
     mime: &["application/x-matlab-data"],
     sniff: Some(sniff),
     reads: &[Kind::Array],
+    targets: &[Target::new("mat", "MATLAB MAT-file", &["mat"], &write::WRITER)],
     ..Format::new("mat", "MATLAB MAT-file", open)
 };
 

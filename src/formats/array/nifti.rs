@@ -11,6 +11,7 @@
 mod affine;
 mod header;
 mod mgh;
+mod write;
 
 use crate::bytes::codec::{bzip2::Bzip2, gzip::Gzip, zstd::Zstd};
 use crate::bytes::error::{Error, Result, UnlessCancelled};
@@ -20,7 +21,7 @@ use crate::bytes::task::Task;
 use crate::data::content::array::{Axis, Plain, Scaling};
 use crate::data::content::{Array, ArrayFacts, Content, Kind};
 use crate::data::dtype::{DType, Field, Long, Record};
-use crate::data::format::{Format, Opening};
+use crate::data::format::{Format, Opening, Target};
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Magic, Match, has_extension};
 use header::{Header, Version};
@@ -40,6 +41,7 @@ pub static FORMAT: Format = Format {
     ],
     sniff: Some(sniff),
     reads: &[Kind::Array],
+    targets: &[Target::new("nifti", "NIfTI", &["nii", "nii.gz"], &write::WRITER)],
     ..Format::new("nifti", "NIfTI", open)
 };
 /// The descriptor.
@@ -232,6 +234,9 @@ fn describe(header: &Header, node: &mut Node) {
     }
     say("affine", json!(header.affine().rows()));
     say("affine from", header.affine_from().into());
+    if let Some(other) = header.other() {
+        say("qform", json!(other.rows()));
+    }
     for (name, number) in &header.numbers {
         if *number != 0.0 {
             say(name, crate::data::cell::float64(*number).parse::<f64>().map_or(Json::Null, |n| json!(n)));

@@ -240,7 +240,7 @@ impl Column {
             let text = |count: &usize| {
                 let (text, left) = rest.split_at_checked(*count).unwrap_or((rest, &[]));
                 rest = left;
-                super::header::text(text)
+                self::text(text)
             };
             return Ok(Arc::new(StringArray::from_iter_values(counts.iter().map(text).collect::<Vec<_>>())));
         }
@@ -275,9 +275,10 @@ impl Column {
         ByteOrder::Big.to_little(dtype, bytes)?;
         let mut nulls = None;
         if let (Some(null), false) = (self.null, dtype.is_float()) {
-            let mut stored = Vec::with_capacity(count);
-            dtype.decode(bytes, &mut stored);
-            nulls = Some(NullBuffer::from_iter(stored.iter().map(|n| *n != null as f64)));
+            // Not as floats: neighbours of the least int64 are not null.
+            let mut valid = Vec::with_capacity(count);
+            dtype.integers(bytes, |n| valid.push(n != i128::from(null)));
+            nulls = Some(NullBuffer::from(valid));
         }
         let plain = if let Some(turned) = self.turned(dtype) {
             turn_sign(bytes, dtype.size() as usize);
@@ -313,15 +314,17 @@ fn bits(bytes: &[u8], width: u64, count: u64, rows: usize) -> BooleanArray {
 
 /// Texts of `len` bytes each, without the blanks at their ends.
 fn texts(bytes: &[u8], len: usize, count: usize) -> StringArray {
-    let text = |n: usize| {
-        let cell = bytes.get(n * len..(n + 1) * len).unwrap_or_default();
-        // A zero ends a text before its field ends.
-        let end = cell.iter().position(|b| *b == 0).unwrap_or(cell.len());
-        let cell = cell.get(..end).unwrap_or_default();
-        match std::str::from_utf8(cell) {
-            Ok(text) => text.trim_end_matches(' ').to_owned(),
-            Err(_) => super::header::text(cell),
-        }
-    };
-    StringArray::from_iter_values((0..count).map(text))
+    let cell = |n: usize| text(bytes.get(n * len..(n + 1) * len).unwrap_or_default());
+    StringArray::from_iter_values((0..count).map(cell))
+}
+
+/// A text without the blanks at its end: UTF-8 where it is that, else Latin-1.
+fn text(cell: &[u8]) -> String {
+    // A zero ends a text before its field ends.
+    let end = cell.iter().position(|b| *b == 0).unwrap_or(cell.len());
+    let cell = cell.get(..end).unwrap_or_default();
+    match std::str::from_utf8(cell) {
+        Ok(text) => text.trim_end_matches(' ').to_owned(),
+        Err(_) => super::header::text(cell),
+    }
 }

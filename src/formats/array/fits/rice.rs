@@ -48,6 +48,84 @@ pub(super) fn decode(input: &[u8], count: usize, block: usize, size: u32) -> Res
     Ok(out)
 }
 
+/// Encodes pixels of `size` bytes (1, 2 or 4), little-endian, in blocks of `block` pixels: each block with the split
+/// that its mean difference asks for.
+pub(super) fn encode(pixels: &[u8], block: usize, size: usize) -> Vec<u8> {
+    let (split_bits, plain, bits) = match size {
+        1 => (3, 6, 8),
+        2 => (4, 14, 16),
+        _ => (5, 25, 32),
+    };
+    let mask = u32::MAX >> (32 - bits);
+    let mut out = Writer { bytes: Vec::with_capacity(pixels.len() / 2 + 16), held: 0, count: 0 };
+    let value = |pixel: &[u8]| pixel.iter().rev().fold(0u32, |value, byte| value << 8 | u32::from(*byte));
+    let mut last = pixels.get(..size).map_or(0, value);
+    out.put(last, bits);
+    let mut differences = Vec::with_capacity(block);
+    for part in pixels.chunks(block.max(1) * size.max(1)) {
+        differences.clear();
+        for pixel in part.chunks_exact(size.max(1)) {
+            let next = value(pixel);
+            // Within the width of a pixel, then the sign as the lowest bit.
+            let shift = 32 - bits;
+            let signed = ((next.wrapping_sub(last) << shift) as i32) >> shift;
+            differences.push(((signed << 1) ^ (signed >> 31)) as u32 & mask);
+            last = next;
+        }
+        let (count, sum) = (differences.len() as u64, differences.iter().map(|d| u64::from(*d)).sum::<u64>());
+        let mean = sum.saturating_sub(count / 2 + 1) / count.max(1);
+        let split = 64 - (mean >> 1).leading_zeros();
+        if sum == 0 {
+            out.put(0, split_bits);
+        } else if split >= plain {
+            out.put(plain + 1, split_bits);
+            differences.iter().for_each(|difference| out.put(*difference, bits));
+        } else {
+            out.put(split + 1, split_bits);
+            for difference in &differences {
+                out.zeros(difference >> split);
+                out.put(1 << split | difference & ((1 << split) - 1), split + 1);
+            }
+        }
+    }
+    out.finish()
+}
+
+/// Bits on their way into bytes.
+struct Writer {
+    bytes: Vec<u8>,
+    /// Bits that are no byte yet, and how many.
+    held: u64,
+    count: u32,
+}
+
+impl Writer {
+    /// The low bits of a value, at most 32.
+    fn put(&mut self, value: u32, bits: u32) {
+        self.held = self.held << bits | u64::from(value) & ((1 << bits) - 1);
+        self.count += bits;
+        while self.count >= 8 {
+            self.count -= 8;
+            self.bytes.push((self.held >> self.count) as u8);
+        }
+    }
+
+    fn zeros(&mut self, mut count: u32) {
+        while count > 0 {
+            let now = count.min(24);
+            self.put(0, now);
+            count -= now;
+        }
+    }
+
+    fn finish(mut self) -> Vec<u8> {
+        if self.count > 0 {
+            self.put(0, 8 - self.count);
+        }
+        self.bytes
+    }
+}
+
 /// Bits, the highest of each byte first.
 pub(super) struct Bits<'a> {
     pub input: &'a [u8],
@@ -132,6 +210,35 @@ mod tests {
         assert!(decode(&cut, 32, 32, 2).is_err());
         let error = decode(&packed(0, 4, 24, &[0xff << 24, 0]), 2, 32, 4);
         assert_eq!(error.unwrap(), [2_139_095_040, 2_139_095_040]);
+    }
+
+    #[test]
+    fn what_is_encoded_is_decoded_again() {
+        let mut state = 7u32;
+        for (size, bits) in [(1u32, 8u32), (2, 16), (4, 32)] {
+            for noise in [0, 1, 4, bits / 2, bits - 1, bits] {
+                for count in [1usize, 31, 32, 33, 1000] {
+                    let mut pixel = || {
+                        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                        if noise == 0 { 5 } else { state >> (32 - noise) }
+                    };
+                    let values: Vec<u32> = (0..count).map(|_| pixel()).collect();
+                    let bytes: Vec<u8> =
+                        values.iter().flat_map(|v| v.to_le_bytes().into_iter().take(size as usize)).collect();
+                    let packed = encode(&bytes, 32, size as usize);
+                    let got = decode(&packed, count, 32, size).unwrap();
+                    let wanted: Vec<i32> = values
+                        .iter()
+                        .map(|v| match size {
+                            1 => i32::from(*v as u8),
+                            2 => i32::from(*v as i16),
+                            _ => *v as i32,
+                        })
+                        .collect();
+                    assert_eq!(got, wanted, "{size} bytes, noise {noise}, {count} pixels");
+                }
+            }
+        }
     }
 
     #[test]

@@ -116,7 +116,7 @@ pub(super) fn fill(source: &Source, header: &Header, bytes: u64, node: &mut Node
 }
 
 /// The cards of the image inside: those of the table outside are left out.
-fn attributes(header: &Header) -> Vec<(String, Value)> {
+pub(super) fn attributes(header: &Header) -> Vec<(String, Value)> {
     const OUTSIDE: [&str; 9] =
         ["XTENSION", "BITPIX", "NAXIS", "NAXIS1", "NAXIS2", "PCOUNT", "GCOUNT", "TFIELDS", "ZIMAGE"];
     let numbered = |name: &str, prefixes: &[&str]| {

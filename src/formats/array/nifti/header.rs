@@ -155,6 +155,7 @@ impl Header {
                 ("slice_start", f64::from(b.get::<i16>(74))),
                 ("slice_end", f64::from(b.get::<i16>(120))),
                 ("slice_code", f64::from(*b.bytes.get(122).unwrap_or(&0))),
+                ("dim_info", f64::from(*b.bytes.get(39).unwrap_or(&0))),
                 ("qform_code", f64::from(b.get::<i16>(252))),
                 ("sform_code", f64::from(b.get::<i16>(254))),
             ];
@@ -208,6 +209,7 @@ impl Header {
                 ("slice_start", b.get::<i64>(224) as f64),
                 ("slice_end", b.get::<i64>(232) as f64),
                 ("slice_code", f64::from(b.get::<i32>(496))),
+                ("dim_info", f64::from(*b.bytes.get(524).unwrap_or(&0))),
                 ("qform_code", f64::from(b.get::<i32>(344))),
                 ("sform_code", f64::from(b.get::<i32>(348))),
             ],
@@ -254,6 +256,14 @@ impl Header {
                 if given { self.origin.map(|n| n - 1.0) } else { sides.map(|side| (side - 1.0) / 2.0) };
             Affine::of_zooms(middle, [zoom(0), zoom(1), zoom(2)])
         })
+    }
+
+    /// The matrix of the scanner, where that of the standard space holds and is another one.
+    pub(super) fn other(&self) -> Option<Affine> {
+        let (Some(sform), Some(qform)) = (self.sform, self.qform) else { return None };
+        let pairs = || sform.0.iter().flatten().zip(qform.0.iter().flatten());
+        let largest = pairs().fold(0f64, |most, (a, _)| most.max(a.abs()));
+        pairs().any(|(a, b)| (a - b).abs() > 1e-3 * largest.max(1e-9)).then_some(qform)
     }
 
     pub(super) fn affine_from(&self) -> &'static str {
