@@ -22,7 +22,7 @@ mod values;
 pub use items::{Around, Item, NamedFiles, Selection, gather};
 use output::Output;
 pub use targets::{TARGETS, Target};
-pub use values::{VALUES, is_choice};
+pub use values::{CAST, DTYPE, VALUES, is_choice};
 
 use crate::bytes::display;
 use crate::bytes::error::{Error, ErrorKind, Result};
@@ -156,7 +156,10 @@ impl Plan {
         let mut data = None;
         let mut written: Vec<Item> = Vec::new();
         for item in &self.items {
-            let chosen = values::chosen(item, self.target, &self.options, &mut losses);
+            if self.is_attribute(item) {
+                continue;
+            }
+            let mut chosen = values::chosen(item, self.target, &self.options, &mut losses);
             let content = self.with_files(&chosen, &mut losses);
             let content = match &content {
                 Content::Table(table) if !self.target.writer.texts && table.is_inferred() => {
@@ -177,12 +180,14 @@ impl Plan {
                 }
                 adapted => adapted?,
             };
-            written.push(chosen);
             match adapted {
-                Data::Arrays(more) => arrays.extend(more),
+                Data::Arrays(more) => {
+                    arrays.extend(values::cast(&mut chosen, more, &self.options, &mut losses));
+                }
                 other if data.is_none() && self.items.len() == 1 => data = Some(other),
                 _ => return Err(self.no_several()),
             }
+            written.push(chosen);
         }
         if arrays.len() > 1 && !self.target.writer.many {
             return Err(self.no_several());
@@ -210,21 +215,32 @@ impl Plan {
             }
             _ => true,
         };
-        // Of what the writer leaves out nothing more is to be said.
-        let left_out = |loss: &Loss| loss.serious && loss.kind == LossKind::Type && loss.subject.is_empty();
-        let of_values = (self.target.writer.losses)(&Payload::plain(data.clone()), &self.options);
-        let gone = of_values.into_iter().filter(|loss| left_out(loss) && !loss.path.is_empty());
-        let gone: BTreeSet<String> = gone.map(|loss| loss.path).collect();
+        let gone = self.left_out(&data);
         written.retain(|item| !gone.contains(&item.name));
         metadata::around(&self.items, self.target, is_one, &mut losses);
         metadata::scales(&written, self.target, &mut losses);
         let metadata::AttributesByNode { whole, parts } =
             metadata::placed(&written, self.target, is_one, &mut losses);
         losses.retain(|loss| !metadata::is_of_any(loss, &gone));
-        let payload = Payload { data, attributes: whole, parts };
+        let framework = self.items.first().and_then(|item| item.around.framework);
+        let payload = Payload { data, attributes: whole, parts, framework };
         (self.target.writer.check)(&payload)?;
         losses.extend((self.target.writer.losses)(&payload, &self.options));
         Ok(Built { payload, losses, typed })
+    }
+
+    /// Whether an item is an attribute of what it lies in, and is written as such.
+    fn is_attribute(&self, item: &Item) -> bool {
+        let is_kept = self.target.writer.metadata == Metadata::Values && !item.around.groups.is_empty();
+        item.shows_attributes && is_kept
+    }
+
+    /// The names of those that the writer leaves out, of which nothing more is to be said.
+    fn left_out(&self, data: &Data) -> BTreeSet<String> {
+        let is_out = |loss: &Loss| loss.serious && loss.kind == LossKind::Type && loss.subject.is_empty();
+        let of_values = (self.target.writer.losses)(&Payload::plain(data.clone()), &self.options);
+        let gone = of_values.into_iter().filter(|loss| is_out(loss) && !loss.path.is_empty());
+        gone.map(|loss| loss.path).collect()
     }
 
     /// A table with the files that it names, where the target takes payloads and the options do not keep the paths.

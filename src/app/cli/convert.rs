@@ -1,11 +1,13 @@
 //! `gander convert`: any content to any writer that accepts it.
 
 use super::{Stop, progress};
+use gander::bytes::display;
 use gander::convert::{self, Consent, Item, Plan, Selection, TARGETS, Target};
 use gander::data::adapt::ImageArray;
 use gander::data::content::{Array, Content};
 use gander::data::format::{Loss, Options, worded};
 use gander::data::node::Node;
+use gander::data::security::Report;
 use gander::{Error, Task};
 use serde_json::{Value as Json, json};
 use std::path::Path;
@@ -40,6 +42,12 @@ pub(crate) struct Args {
     /// stored. Without it tables hold what is shown, arrays what is stored; pictures always that
     #[arg(long, value_parser = ["shown", "stored"])]
     values: Option<String>,
+    /// The type of the numbers in arrays: bf16, float16, f32, int8 and others. Floats alone, unless -o cast=all
+    #[arg(long)]
+    dtype: Option<String>,
+    /// How the tensors of a GGUF file are quantised: q8_0, q4_0, q4_1, q5_0, q5_1
+    #[arg(long)]
+    quantize: Option<String>,
     /// An option of the writer: name=value
     #[arg(short, long = "option", value_name = "NAME=VALUE")]
     option: Vec<String>,
@@ -72,9 +80,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         [one] => error.in_file(super::split_target(one).0.display()),
         _ => error,
     };
-    let mut nodes = Vec::new();
+    let (mut nodes, mut verdicts) = (Vec::new(), Verdicts(Vec::new()));
     let planned = progress::with_progress(&task, || {
-        let items = gather(&task, args, sources, &mut nodes)?;
+        let items = gather(&task, args, sources, &mut nodes, &mut verdicts)?;
         selection.slice.as_deref().map_or(Ok(()), |slice| fits(slice, &items)).map_err(Stop::Usage)?;
         Ok::<_, Stop>(convert::plan(&items, target, &options, &selection).map_err(named)?)
     });
@@ -82,8 +90,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Ok(plan) => plan,
         Err(stop) => return stop.say(out, args.json),
     };
+    if !args.json {
+        verdicts.say();
+    }
     if plan.is_lossy() && !args.allow_loss || args.dry_run {
-        return report(&plan, out, args);
+        return report(&plan, &verdicts, out, args);
     }
     let consent = Consent { overwrite: args.overwrite, lose: args.allow_loss };
     let done = progress::with_progress(&task, || plan.run(&task, Path::new(out), consent));
@@ -94,6 +105,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             if args.json {
                 super::print_json(&json!({
                     "path": out, "format": target.id, "bytes": done.bytes, "losses": losses_json(&losses),
+                    "verdict": verdicts.json(),
                 }))?;
             } else {
                 worded(losses).iter().for_each(|loss| eprintln!("{out}: {loss}"));
@@ -115,10 +127,58 @@ fn request(args: &Args, out: &str) -> Result<(&'static Target, Selection, Option
     if let Some(values) = &args.values {
         options.set(convert::VALUES.name, values.as_str());
     }
+    if let Some(dtype) = &args.dtype {
+        options.set(convert::DTYPE.name, dtype_name(dtype));
+    }
+    if let Some(kind) = &args.quantize {
+        options.set("quantize", kind.to_ascii_lowercase());
+    }
     target.check(&options).map_err(|error| format!("-o {}", super::words(&error)))?;
     let rows = args.rows.as_deref().map(super::range).transpose()?;
     args.slice.as_deref().map_or(Ok(()), super::is_slice)?;
     Ok((target, Selection { rows, columns: args.columns.clone(), slice: args.slice.clone() }, options))
+}
+
+/// The name of a type, for which people have short ones too.
+fn dtype_name(text: &str) -> String {
+    let text = text.to_ascii_lowercase();
+    let name = match text.as_str() {
+        "bf16" => "bfloat16",
+        "f16" | "fp16" | "half" => "float16",
+        "f32" | "fp32" | "float" => "float32",
+        "f64" | "fp64" | "double" => "float64",
+        "i8" => "int8",
+        "i16" => "int16",
+        "i32" => "int32",
+        "i64" => "int64",
+        "u8" => "uint8",
+        "u16" => "uint16",
+        "u32" => "uint32",
+        "u64" => "uint64",
+        other => other,
+    };
+    name.to_owned()
+}
+
+/// What loading the sources with Python would run, where they are pickles: said first.
+struct Verdicts(Vec<(String, Arc<Report>)>);
+
+impl Verdicts {
+    /// A line each on stderr.
+    fn say(&self) {
+        for (path, report) in &self.0 {
+            let calls = match report.calls.first() {
+                Some(call) => format!("; loading it would call {}", display::harmless(call, 200)),
+                None => String::new(),
+            };
+            eprintln!("{path}: {}: {}{calls}", report.verdict.word(), report.verdict.title());
+        }
+    }
+
+    /// The worst one; null where there is no pickle.
+    fn json(&self) -> Json {
+        self.0.iter().map(|(_, report)| report.verdict).max().map_or(Json::Null, |worst| worst.word().into())
+    }
 }
 
 /// Whether a slice fits all items that can be sliced.
@@ -150,6 +210,7 @@ fn gather(
     args: &Args,
     sources: &[String],
     nodes: &mut Vec<(Arc<Node>, String)>,
+    verdicts: &mut Verdicts,
 ) -> Result<Vec<Item>, Stop> {
     let mut items = Vec::new();
     for source in sources {
@@ -159,18 +220,20 @@ fn gather(
             convert::gather(task, &document.source, &node, &node_path)
                 .map_err(|e| e.in_file(path.display()))?,
         );
+        verdicts.0.extend(document.root.security.clone().map(|report| (path.display().to_string(), report)));
         nodes.push((node, path.display().to_string()));
     }
     Ok(items)
 }
 
 /// Prints what a conversion would write and lose. Status 1 if it is refused.
-fn report(plan: &Plan, out: &str, args: &Args) -> anyhow::Result<ExitCode> {
+fn report(plan: &Plan, verdicts: &Verdicts, out: &str, args: &Args) -> anyhow::Result<ExitCode> {
     let refused = plan.is_lossy() && !args.allow_loss;
     let losses: Vec<&Loss> = plan.losses.iter().collect();
     if args.json {
         super::print_json(&json!({
             "path": out, "written": false, "refused": refused, "losses": losses_json(&losses),
+            "verdict": verdicts.json(),
             "outline": plan.outline.iter().map(|(name, word)| json!({ "name": name, "type": word })).collect::<Vec<_>>(),
         }))?;
     } else if args.dry_run {
@@ -206,6 +269,7 @@ fn list(as_json: bool) -> anyhow::Result<ExitCode> {
                 .options()
                 .iter()
                 .chain([&convert::VALUES])
+                .chain(target.array_options())
                 .map(|o| json!({ "name": o.name, "help": o.help, "values": o.values, "default": target.default_of(o) }))
                 .collect();
             json!({
@@ -228,7 +292,7 @@ fn list(as_json: bool) -> anyhow::Result<ExitCode> {
     let mut text = String::new();
     for (target, line) in TARGETS.iter().zip(lines) {
         text.push_str(&format!("{line}\n"));
-        for option in target.options().iter().chain([&convert::VALUES]) {
+        for option in target.options().iter().chain([&convert::VALUES]).chain(target.array_options()) {
             let values = if option.values.is_empty() {
                 String::new()
             } else {
