@@ -197,7 +197,10 @@ impl Plan {
         }
         let data = match data {
             Some(data) => data,
-            None if arrays.is_empty() => return Err(Error::unsupported("nothing is left to write")),
+            // A file of metadata alone, as those of a vocabulary are.
+            None if arrays.is_empty() && !self.items.iter().any(|item| self.is_attribute(item)) => {
+                return Err(Error::unsupported("nothing is left to write"));
+            }
             None => Data::Arrays(arrays),
         };
         if !accepts.contains(&data.kind()) {
@@ -220,7 +223,7 @@ impl Plan {
         metadata::around(&self.items, self.target, is_one, &mut losses);
         metadata::scales(&written, self.target, &mut losses);
         let metadata::AttributesByNode { whole, parts } =
-            metadata::placed(&written, self.target, is_one, &mut losses);
+            metadata::placed((&self.items, &written), self.target, is_one, &mut losses);
         losses.retain(|loss| !metadata::is_of_any(loss, &gone));
         let framework = self.items.first().and_then(|item| item.around.framework);
         let payload = Payload { data, attributes: whole, parts, framework };

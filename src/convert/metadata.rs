@@ -31,17 +31,17 @@ pub(super) struct AttributesByNode {
     pub(super) parts: BTreeMap<String, Attributes>,
 }
 
-/// Where the attributes of all items and of what they lie in go. `is_one`: they become one thing without a name
+/// Where the attributes of all items and of what they lie in go; `items` are those of them that are written. `is_one`: they become one thing without a name
 /// of its own in the target (a table, a picture, the columns of a table).
 pub(super) fn placed(
-    items: &[Item],
+    (all, items): (&[Item], &[Item]),
     target: &Target,
     is_one: bool,
     losses: &mut Vec<Loss>,
 ) -> AttributesByNode {
     let mut placed = AttributesByNode::default();
     let keeps = target.writer.metadata;
-    for around in arounds(items) {
+    for around in arounds(all) {
         for (name, attributes) in &around.groups {
             if name.is_empty() || is_one {
                 join(&mut placed.whole, name, attributes.clone(), losses);

@@ -23,9 +23,11 @@ pub const VALUES: OptionSpec = OptionSpec::new("values", "What is written of num
 /// The type of the elements that are written, for every target that takes arrays.
 pub const DTYPE: OptionSpec = OptionSpec::new("dtype", "The type of the numbers that are written: floats of other types are rounded to the nearest, of ties to the even one; keep: as they are").one_of("keep", &["keep", "float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]);
 /// Which arrays get that type.
-pub const CAST: OptionSpec =
-    OptionSpec::new("cast", "Which arrays get another dtype: those of floats alone, or those of whole numbers too")
-        .one_of("floats", &["floats", "all"]);
+pub const CAST: OptionSpec = OptionSpec::new(
+    "cast",
+    "Which arrays get another dtype: those of floats alone, or those of whole numbers too",
+)
+.one_of("floats", &["floats", "all"]);
 
 /// The attributes that say what stored numbers stand for.
 const PACKING: [&str; 8] = [
@@ -210,7 +212,9 @@ pub(super) fn cast(
             Fit::Cut if to.is_float() => {
                 Some("values are rounded to the digits that it has; what is too large becomes infinite")
             }
-            Fit::Cut => Some("values are rounded to whole numbers; what is too large becomes the largest, NaN zero"),
+            Fit::Cut => {
+                Some("values are rounded to whole numbers; what is too large becomes the largest, NaN zero")
+            }
         };
         let say = |what: &str| loss(LossKind::Precision, format!("{to}: {what}")).at(&name).if_any();
         losses.extend(rounded.map(say));
@@ -224,9 +228,12 @@ pub(super) fn cast(
 
 /// Attributes that are compared with elements get the type of these.
 fn retyped(item: &mut Item, from: &DType, to: &DType) {
-    for (_, dtype) in item.attributes.types.iter_mut().filter(|(name, dtype)| {
-        OF_ELEMENTS.contains(&name.as_str()) && *dtype == from
-    }) {
+    for (_, dtype) in item
+        .attributes
+        .types
+        .iter_mut()
+        .filter(|(name, dtype)| OF_ELEMENTS.contains(&name.as_str()) && *dtype == from)
+    {
         *dtype = to.clone();
     }
 }

@@ -277,7 +277,8 @@ pub fn made_elements<T: Send>(
     let threads = if is_stream { 1 } else { rayon::current_num_threads().max(1) };
     let read = |region: &Region| -> Result<(u64, T)> {
         let bytes = limits::bytes(&region.shape(), size)?;
-        let mut buffer = limits::zeroed(limits::check(bytes, limits::CHUNK, "a part of the array")?, "the array")?;
+        let mut buffer =
+            limits::zeroed(limits::check(bytes, limits::CHUNK, "a part of the array")?, "the array")?;
         array.read(task, region, &mut buffer)?;
         Ok((bytes, make(buffer)?))
     };

@@ -96,7 +96,8 @@ impl MappedFile {
         while at < range.end {
             let step = usize::try_from(STEP.min(range.end - at)).unwrap_or(usize::MAX);
             // Whatever keeps it from going on, the copy by hand that follows meets it too, or does not.
-            let Ok(copied) = rustix::fs::copy_file_range(&self.file, Some(&mut at.clone()), to, None, step) else {
+            let Ok(copied) = rustix::fs::copy_file_range(&self.file, Some(&mut at.clone()), to, None, step)
+            else {
                 break;
             };
             if copied == 0 {

@@ -60,10 +60,12 @@ impl MappedArray {
         from.fit(&dtype)?;
         let to = dtype.clone();
         let change = |facts: &mut ArrayFacts| (facts.bytes_stored, facts.word) = (None, None);
-        Some(MappedArray::new(inner, dtype, change).converted(move |raw, out| match from.cast(&to, raw, out) {
-            true => Ok(()),
-            false => Err(Error::bug(format!("{from} as {to}"))),
-        }))
+        Some(MappedArray::new(inner, dtype, change).converted(
+            move |raw, out| match from.cast(&to, raw, out) {
+                true => Ok(()),
+                false => Err(Error::bug(format!("{from} as {to}"))),
+            },
+        ))
     }
 
     /// One element of the inner array as one of this one.

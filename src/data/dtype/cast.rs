@@ -211,7 +211,10 @@ mod tests {
         assert_eq!(halves(65_520.0), f16::INFINITY.to_le_bytes());
         assert_eq!(halves(2f64.powi(-25) + 2f64.powi(-60)), f16::from_bits(1).to_le_bytes());
         let brain = |v: i64| cast(&DType::I64, &DType::BF16, &v.to_le_bytes());
-        assert_eq!(brain((1 << 62) + (1 << 54) + 1), bf16::from_f32(2f32.powi(62) + 2f32.powi(55)).to_le_bytes());
+        assert_eq!(
+            brain((1 << 62) + (1 << 54) + 1),
+            bf16::from_f32(2f32.powi(62) + 2f32.powi(55)).to_le_bytes()
+        );
         assert_eq!(brain((1 << 62) + (1 << 54)), bf16::from_f32(2f32.powi(62)).to_le_bytes());
         let bytes = |v: f32| cast(&DType::F32, &DType::I8, &v.to_le_bytes())[0] as i8;
         assert_eq!([0.5, 1.5, -2.5, 300.0, f32::NAN].map(bytes), [0, 2, -2, 127, 0]);

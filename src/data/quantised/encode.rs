@@ -51,10 +51,14 @@ fn furthest(values: &[f32; SIDE]) -> f32 {
     values.iter().find(is_it).copied().unwrap_or(0.0)
 }
 
+/// The NaN that the largest of values is where one is NaN, whatever bits that one has: those that NumPy gives it depend
+/// on the machine and on the place in the block.
+const NAN: f32 = f32::from_bits(0x7fc0_0000);
+
 /// The least and the largest value; NaN where one is NaN.
 fn extremes(values: &[f32; SIDE]) -> (f32, f32) {
-    if let Some(nan) = values.iter().find(|v| v.is_nan()) {
-        return (*nan, *nan);
+    if values.iter().any(|v| v.is_nan()) {
+        return (NAN, NAN);
     }
     let least = values.iter().copied().fold(f32::INFINITY, |a, b| if b < a { b } else { a });
     let most = values.iter().copied().fold(f32::NEG_INFINITY, |a, b| if b > a { b } else { a });
@@ -78,6 +82,7 @@ fn q8_0(values: &[f32; SIDE], out: &mut Vec<u8>) {
     /// Sums with it are whole numbers.
     const WHOLE: f32 = 8_388_608.0;
     let most = furthest(values).abs();
+    let most = if most.is_nan() { NAN } else { most };
     let d = most / 127.0;
     let id = inverse(d);
     push_half(d, out);

@@ -6,7 +6,7 @@
 //! pickle, which is never loaded: [`pickle`](crate::engines::pickle) tells what is in it and what it would run. Files to which `np.save` was called several times
 //! hold several arrays, one after the other.
 
-mod folder;
+pub mod folder;
 mod objects;
 pub mod write;
 

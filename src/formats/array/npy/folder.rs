@@ -105,8 +105,8 @@ mod tests {
     use super::*;
     use crate::Source;
     use crate::convert::output::Folder;
-    use crate::data::content::array::{Plain, read};
     use crate::data::content::Content;
+    use crate::data::content::array::{Plain, read};
     use crate::data::dtype::DType;
     use crate::data::format::Data;
     use crate::data::region::Region;
@@ -114,9 +114,7 @@ mod tests {
 
     fn arrays(names: &[String]) -> Payload {
         let plain = |n: usize| Plain::new(Source::memory("a", vec![n as u8; 6]), 0, DType::U8, vec![2, 3]);
-        let one = |(n, name): (usize, &String)| {
-            (name.clone(), Arc::new(plain(n).unwrap()) as Arc<dyn Array>)
-        };
+        let one = |(n, name): (usize, &String)| (name.clone(), Arc::new(plain(n).unwrap()) as Arc<dyn Array>);
         Payload::plain(Data::Arrays(names.iter().enumerate().map(one).collect()))
     }
 
@@ -146,7 +144,10 @@ mod tests {
         let plain = |name: &str| path(name, "");
         assert_eq!(plain("layers/0/kernel:0"), "layers/0/kernel_0");
         assert_eq!(plain("/../a//b"), "__/a/b");
-        assert_eq!((plain(""), plain(".hidden"), plain("a.npy/b")), ("array".into(), "_.hidden".into(), "a_npy/b".into()));
+        assert_eq!(
+            (plain(""), plain(".hidden"), plain("a.npy/b")),
+            ("array".into(), "_.hidden".into(), "a_npy/b".into())
+        );
         assert!(plain(&"x".repeat(900)).len() <= PART);
     }
 }

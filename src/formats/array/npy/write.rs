@@ -48,8 +48,8 @@ pub(super) fn header_and_elements(task: &Task, array: &dyn Array, sink: &mut dyn
 mod tests {
     use super::*;
     use crate::Source;
-    use crate::data::content::array::{Plain, read};
     use crate::data::content::Content;
+    use crate::data::content::array::{Plain, read};
     use crate::data::dtype::{DType, Field, Record, TimeBase, TimeUnit};
     use crate::data::format::Data;
     use crate::data::region::Region;

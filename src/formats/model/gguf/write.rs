@@ -144,7 +144,8 @@ impl As {
             }
             As::Made(kind, _) => {
                 let (name, bits) = (kind.name(), kind.bytes() * 8 / kind.elements());
-                let what = format!("{from} become {name}: {bits} bits an element, with a scale for each {SIDE}");
+                let what =
+                    format!("{from} become {name}: {bits} bits an element, with a scale for each {SIDE}");
                 vec![note(LossKind::Type, what.clone()), loss(LossKind::Precision, what)]
             }
         }
@@ -210,9 +211,8 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
 fn added(payload: &Payload, options: &Options) -> values::Added {
     let asked = quantisation(options).ok().flatten();
     let arch = options.get(ARCH.name).filter(|arch| !arch.is_empty()).map(str::to_owned);
-    let file_type = asked.and_then(|(kind, _)| {
-        FILE_TYPES.iter().find(|(known, _)| *known == kind).map(|(_, number)| *number)
-    });
+    let file_type = asked
+        .and_then(|(kind, _)| FILE_TYPES.iter().find(|(known, _)| *known == kind).map(|(_, number)| *number));
     values::Added::new(&payload.attributes, arch, file_type)
 }
 
@@ -276,7 +276,8 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
         let number = number_of(&kind).ok_or_else(|| Error::bug("a type that ggml has not"))?;
         out.write_all(&number.to_le_bytes())?;
         out.write_all(&offset.to_le_bytes())?;
-        let end = offset.checked_add(kind.bytes(shape)?).and_then(|end| end.checked_next_multiple_of(alignment));
+        let end =
+            offset.checked_add(kind.bytes(shape)?).and_then(|end| end.checked_next_multiple_of(alignment));
         offset = end.ok_or_else(|| Error::limit("the tensors overflow 64 bits"))?;
     }
     for (_, tensor) in &tensors {
@@ -309,13 +310,14 @@ fn elements(task: &Task, tensor: &Tensor, sink: &mut dyn Sink) -> Result<()> {
             made_elements(task, array, 1, make, put)
         }
         As::Checked => {
-            let make = |raw: Vec<u8>| match raw.as_chunks::<8>().0.iter().find(|b| i64::from_le_bytes(**b) < 0) {
-                None => Ok(raw),
-                Some(beyond) => {
-                    let value = u64::from_le_bytes(*beyond);
-                    Err(Error::unsupported(format!("{}: the value {value} is beyond int64", tensor.name)))
-                }
-            };
+            let make =
+                |raw: Vec<u8>| match raw.as_chunks::<8>().0.iter().find(|b| i64::from_le_bytes(**b) < 0) {
+                    None => Ok(raw),
+                    Some(beyond) => {
+                        let value = u64::from_le_bytes(*beyond);
+                        Err(Error::unsupported(format!("{}: the value {value} is beyond int64", tensor.name)))
+                    }
+                };
             made_elements(task, array, 1, make, put)
         }
         As::Stored(kind, blocks) => stored(task, *kind, blocks, sink),

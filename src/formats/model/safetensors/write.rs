@@ -120,9 +120,10 @@ fn kept(payload: &Payload, options: &Options) -> Result<Vec<Kept>> {
         kept.push(Kept { number, name: String::new(), shares, is_dropped });
     }
     let name = |kept: &Kept| arrays.get(kept.number).map(|(name, _)| name.as_str()).unwrap_or_default();
-    let settled = names::settled(kept.iter().filter(|kept| !kept.is_dropped).map(name), &[METADATA], |name, end| {
-        format!("{name}{end}")
-    });
+    let settled =
+        names::settled(kept.iter().filter(|kept| !kept.is_dropped).map(name), &[METADATA], |name, end| {
+            format!("{name}{end}")
+        });
     kept.iter_mut().filter(|kept| !kept.is_dropped).zip(settled).for_each(|(kept, name)| kept.name = name);
     Ok(kept)
 }

@@ -143,8 +143,16 @@ fn converted(name: &str, set: &[(&str, &str)]) -> (crate::Document, crate::Docum
 
 #[test]
 fn keys_and_blocks_of_a_file_are_kept_to_the_bit() {
-    for name in ["little.gguf", "blocks.gguf", "metadata.gguf", "tokenizer.gguf", "types.gguf", "version_1.gguf",
-        "version_2.gguf", "big_endian.gguf"] {
+    for name in [
+        "little.gguf",
+        "blocks.gguf",
+        "metadata.gguf",
+        "tokenizer.gguf",
+        "types.gguf",
+        "version_1.gguf",
+        "version_2.gguf",
+        "big_endian.gguf",
+    ] {
         let (from, back, losses) = converted(name, &[]);
         assert!(losses.iter().all(|loss| !loss.serious), "{name}: {losses:?}");
         for (key, value) in &from.root.attributes {
@@ -221,7 +229,9 @@ fn attributes_are_values_of_their_types() {
     let bytes = written(&payload, &[]);
     assert!(bytes.len().is_multiple_of(64));
     let back = opened(bytes);
-    let get = |name: &str| back.root.attributes.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
+    let get = |name: &str| {
+        back.root.attributes.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+    };
     for (name, value) in &payload.attributes.list {
         match name.as_str() {
             "object" | "several" => assert_eq!(get(name), Some(value.to_string().into()), "{name}"),
@@ -234,7 +244,8 @@ fn attributes_are_values_of_their_types() {
     let types = &back.root.attribute_types;
     assert_eq!((types.get("one"), types.get("half")), (Some(&DType::U8), Some(&DType::F32)));
     assert_eq!((types.get("numbers"), types.get("large")), (Some(&DType::I16), Some(&DType::U64)));
-    let said: Vec<String> = losses(&payload, &Options::default()).into_iter().map(|loss| loss.subject).collect();
+    let said: Vec<String> =
+        losses(&payload, &Options::default()).into_iter().map(|loss| loss.subject).collect();
     for name in ["general.architecture", "object", "several", "split.count"] {
         assert!(said.iter().any(|said| said == name), "{name} of {said:?}");
     }

@@ -222,11 +222,13 @@ fn of_items(items: &[Json], dtype: Option<&DType>) -> Option<Shape> {
             (None, one) => one,
             (Some(Shape::Text), Shape::Text) => Shape::Text,
             (Some(Shape::One(DType::Bool)), Shape::One(DType::Bool)) => Shape::One(DType::Bool),
-            (Some(Shape::One(a)), Shape::One(b)) if a != DType::Bool && b != DType::Bool => Shape::One(match a == b {
-                true => a,
-                // Numbers of several types; of whole ones beyond int64 the sign says which.
-                false => DType::F64,
-            }),
+            (Some(Shape::One(a)), Shape::One(b)) if a != DType::Bool && b != DType::Bool => {
+                Shape::One(match a == b {
+                    true => a,
+                    // Numbers of several types; of whole ones beyond int64 the sign says which.
+                    false => DType::F64,
+                })
+            }
             (Some(list @ Shape::List(_)), Shape::List(_)) => list,
             _ => return None,
         });
