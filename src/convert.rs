@@ -210,14 +210,7 @@ impl Plan {
                 data.kind().word()
             )));
         }
-        // The columns of a table have no attributes; those of the table are those of the whole.
-        let is_one = match &data {
-            Data::Arrays(arrays) => {
-                matches!(written.as_slice(), [only] if arrays.iter().all(|(name, _)| *name != only.name))
-                    || !self.target.writer.many && self.target.writer.metadata != Metadata::Tree
-            }
-            _ => true,
-        };
+        let is_one = self.is_one(&data, &written);
         let gone = self.left_out(&data);
         written.retain(|item| !gone.contains(&item.name));
         metadata::around(&self.items, self.target, is_one, &mut losses);
@@ -230,6 +223,18 @@ impl Plan {
         (self.target.writer.check)(&payload)?;
         losses.extend((self.target.writer.losses)(&payload, &self.options));
         Ok(Built { payload, losses, typed })
+    }
+
+    /// Whether what is written has no name of its own. The columns of a table have no attributes; those of the table are
+    /// those of the whole.
+    fn is_one(&self, data: &Data, written: &[Item]) -> bool {
+        match data {
+            Data::Arrays(arrays) => {
+                matches!(written, [only] if arrays.iter().all(|(name, _)| *name != only.name))
+                    || !self.target.writer.many && self.target.writer.metadata != Metadata::Tree
+            }
+            _ => true,
+        }
     }
 
     /// Whether an item is an attribute of what it lies in, and is written as such.

@@ -31,8 +31,8 @@ pub(super) struct AttributesByNode {
     pub(super) parts: BTreeMap<String, Attributes>,
 }
 
-/// Where the attributes of all items and of what they lie in go; `items` are those of them that are written. `is_one`: they become one thing without a name
-/// of its own in the target (a table, a picture, the columns of a table).
+/// Where the attributes of all items and of what they lie in go; `items` are those of them that are written. `is_one`:
+/// they become one thing without a name of its own in the target (a table, a picture, the columns of a table).
 pub(super) fn placed(
     (all, items): (&[Item], &[Item]),
     target: &Target,
