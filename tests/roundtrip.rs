@@ -151,15 +151,9 @@ fn compare(items: &[Item], plan: &Plan, target: &Target, back: &[Item]) -> Resul
             compared += compare_texts(items, plan, item)?;
         }
         let Some(to) = as_bytes(&item.content) else { continue };
-        let told = |source: &&Item| {
-            let renamed = |loss: &Loss| {
-                let is_it = loss.kind == LossKind::Name && loss.path == source.name;
-                is_it && loss.what.starts_with(&format!("it is called {:?}", item.name))
-            };
-            plan.losses.iter().any(renamed)
-        };
         let named = items.iter().find(|source| items.len() == 1 || source.name == item.name);
-        let Some(source) = named.or_else(|| items.iter().find(told)) else {
+        let Some(source) = named.or_else(|| items.iter().find(|source| is_renamed(source, item, plan)))
+        else {
             // Columns of one table among several are called after both, if the file has a place for names.
             let named = plan.outline.first().filter(|_| !target.writer.many).map(|(name, _)| name.clone());
             if plan.is_lossy() && items.iter().any(|source| Some(&source.name) == named.as_ref()) {
@@ -187,21 +181,7 @@ fn compare(items: &[Item], plan: &Plan, target: &Target, back: &[Item]) -> Resul
                     continue;
                 }
                 if target.id == "gguf" && to.0 != from.0 && to.1 == from.1 {
-                    // Numbers of a type that it has not became wider ones.
-                    let texts = |content: &Content| -> Option<Vec<Option<String>>> {
-                        let Content::Array(array) = content else { return None };
-                        let column = array.column(&Task::new(), &Region::all(array.shape())).ok()?;
-                        Some((0..column.len()).map(|row| cell::text(column.as_ref(), row)).collect())
-                    };
-                    let told = |loss: &Loss| loss.kind == LossKind::Type && loss.path == source.name;
-                    let same = texts(&source.content).zip(texts(&item.content)).is_none_or(|(a, b)| {
-                        a.len() == b.len()
-                            && a.iter().zip(&b).all(|(a, b)| same_sample(a.as_deref(), b.as_deref()))
-                    });
-                    if !same || !plan.losses.iter().any(told) {
-                        return Err(format!("the values of {:?} differ", item.name));
-                    }
-                    compared += 1;
+                    compared += compare_widened(source, item, plan)?;
                     continue;
                 }
                 if (&to.0, &to.1) != (&from.0, &from.1) {
@@ -220,6 +200,30 @@ fn compare(items: &[Item], plan: &Plan, target: &Target, back: &[Item]) -> Resul
         }
     }
     Ok(compared)
+}
+
+/// Whether the plan says that this is what the source is called.
+fn is_renamed(source: &Item, to: &Item, plan: &Plan) -> bool {
+    let start = format!("it is called {:?}", to.name);
+    let told = |loss: &Loss| loss.kind == LossKind::Name && loss.path == source.name;
+    plan.losses.iter().any(|loss| told(loss) && loss.what.starts_with(&start))
+}
+
+/// Numbers of a type that the target has not, which became wider ones.
+fn compare_widened(source: &Item, to: &Item, plan: &Plan) -> Result<usize, String> {
+    let texts = |content: &Content| -> Option<Vec<Option<String>>> {
+        let Content::Array(array) = content else { return None };
+        let column = array.column(&Task::new(), &Region::all(array.shape())).ok()?;
+        Some((0..column.len()).map(|row| cell::text(column.as_ref(), row)).collect())
+    };
+    let told = |loss: &Loss| loss.kind == LossKind::Type && loss.path == source.name;
+    let same = texts(&source.content).zip(texts(&to.content)).is_none_or(|(a, b)| {
+        a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| same_sample(a.as_deref(), b.as_deref()))
+    });
+    match same && plan.losses.iter().any(told) {
+        true => Ok(1),
+        false => Err(format!("the values of {:?} differ", source.name)),
+    }
 }
 
 /// A column of one of several tables, and what it was written from.
