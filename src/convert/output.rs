@@ -150,6 +150,10 @@ impl Seek for Output {
 }
 
 impl Sink for Output {
+    fn expect(&mut self, bytes: u64) -> Result<()> {
+        check_space(&self.target, bytes)
+    }
+
     fn copy(&mut self, task: &Task, source: &Source, range: Range<u64>) -> Result<()> {
         let file = self.file.as_mut().ok_or_else(|| Error::bug("the output is closed"))?;
         copied(file, task, source, range).map_err(|e| named(e, &self.target))

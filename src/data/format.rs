@@ -317,6 +317,14 @@ pub enum Metadata {
 
 /// A file that a writer writes to.
 pub trait Sink: Write + Seek + Send {
+    /// That so many bytes will be written in all, so that a lack of room is said before.
+    ///
+    /// # Errors
+    /// `Io` where the disk has less.
+    fn expect(&mut self, _bytes: u64) -> Result<()> {
+        Ok(())
+    }
+
     /// Writes a range of a source as it is; in the kernel alone where both are files, which holds none of it in memory.
     /// Reports progress in bytes.
     ///

@@ -13,6 +13,7 @@ use std::sync::Arc;
 /// The writer.
 pub const WRITER: Writer = Writer {
     many: true,
+    plain: true,
     check,
     write: WriteTo::Folder(write),
     ..Writer::new(&[Kind::Array], losses, |_, _, _, _| Ok(()))
@@ -59,7 +60,7 @@ fn sorted(payload: &Payload) -> Result<Sorted<'_>> {
     for (name, array) in payload.arrays()? {
         match header(array.dtype(), array.shape()) {
             Ok(_) => kept.push((name.as_str(), array, String::new())),
-            Err(error) => others.push((name.as_str(), error.message())),
+            Err(error) => others.push((name.as_str(), error.what().to_owned())),
         }
     }
     let paths = names::settled(kept.iter().map(|(name, ..)| *name), &[], path);

@@ -191,7 +191,7 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
     let asked = quantisation(options).ok().flatten();
     let mut losses = Vec::new();
     for (name, error) in others {
-        losses.push(loss(LossKind::Type, format!("{}: it is left out", error.message())).at(name));
+        losses.push(loss(LossKind::Type, format!("{}: it is left out", error.what())).at(name));
     }
     for (name, tensor) in &kept {
         let array = tensor.array.as_ref();
@@ -260,6 +260,8 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
         });
     }
     task.set_total(total);
+    let sizes = tensors.iter().map(|(_, tensor)| tensor.how.kind().bytes(tensor.array.shape()));
+    sink.expect(sizes.collect::<Result<Vec<_>>>()?.into_iter().fold(0, u64::saturating_add))?;
     let mut out = Counted { sink, at: 0 };
     out.write_all(super::MAGIC)?;
     out.write_all(&VERSION.to_le_bytes())?;

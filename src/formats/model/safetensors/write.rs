@@ -265,6 +265,7 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
     let placed = place(payload, &kept)?;
     let header = header(payload, &kept, &placed)?;
     task.set_total(placed.last().map_or(0, |(_, _, info)| info.data_offsets.1 as u64));
+    sink.expect(placed.last().map_or(0, |(_, _, info)| info.data_offsets.1 as u64))?;
     put(sink, &(header.len() as u64).to_le_bytes())?;
     put(sink, &header)?;
     for (name, array, ..) in placed {
