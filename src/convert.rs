@@ -25,7 +25,7 @@ mod verify;
 pub use items::{Around, Item, NamedFiles, Selection, gather};
 use output::Output;
 pub use targets::{TARGETS, Target};
-pub use values::{COMMON, VALUES, is_choice};
+pub use values::{CAST, DTYPE, VALUES, is_choice};
 pub use verify::{Check, VERIFIED};
 
 use crate::bytes::display;
@@ -163,7 +163,10 @@ impl Plan {
         let mut data = None;
         let mut written: Vec<Item> = Vec::new();
         for item in &self.items {
-            let chosen = values::chosen(item, self.target, &self.options, &mut losses);
+            if self.is_attribute(item) {
+                continue;
+            }
+            let mut chosen = values::chosen(item, self.target, &self.options, &mut losses);
             let content = self.with_files(&chosen, &mut losses);
             let content = match &content {
                 Content::Table(table) if !self.target.writer.texts && table.is_inferred() => {
@@ -184,12 +187,14 @@ impl Plan {
                 }
                 adapted => adapted?,
             };
-            written.push(chosen);
             match adapted {
-                Data::Arrays(more) => arrays.extend(more),
+                Data::Arrays(more) => {
+                    arrays.extend(values::cast(&mut chosen, more, &self.options, &mut losses));
+                }
                 other if data.is_none() && self.items.len() == 1 => data = Some(other),
                 _ => return Err(self.no_several()),
             }
+            written.push(chosen);
         }
         if arrays.len() > 1 && !self.target.writer.many {
             return Err(self.no_several());
@@ -199,7 +204,10 @@ impl Plan {
         }
         let data = match data {
             Some(data) => data,
-            None if arrays.is_empty() => return Err(Error::unsupported("nothing is left to write")),
+            // A file of metadata alone, as those of a vocabulary are.
+            None if arrays.is_empty() && !self.items.iter().any(|item| self.is_attribute(item)) => {
+                return Err(Error::unsupported("nothing is left to write"));
+            }
             None => Data::Arrays(arrays),
         };
         if !accepts.contains(&data.kind()) {
@@ -209,29 +217,45 @@ impl Plan {
                 data.kind().word()
             )));
         }
-        // The columns of a table have no attributes; those of the table are those of the whole.
-        let is_one = match &data {
-            Data::Arrays(arrays) => {
-                matches!(written.as_slice(), [only] if arrays.iter().all(|(name, _)| *name != only.name))
-                    || !self.target.writer.many && self.target.writer.metadata != Metadata::Tree
-            }
-            _ => true,
-        };
-        // Of what the writer leaves out nothing more is to be said.
-        let left_out = |loss: &Loss| loss.serious && loss.kind == LossKind::Type && loss.subject.is_empty();
-        let of_values = (self.target.writer.losses)(&Payload::plain(data.clone()), &self.options);
-        let gone = of_values.into_iter().filter(|loss| left_out(loss) && !loss.path.is_empty());
-        let gone: BTreeSet<String> = gone.map(|loss| loss.path).collect();
+        let is_one = self.is_one(&data, &written);
+        let gone = self.left_out(&data);
         written.retain(|item| !gone.contains(&item.name));
         metadata::around(&self.items, self.target, is_one, &mut losses);
         metadata::scales(&written, self.target, &mut losses);
         let metadata::AttributesByNode { whole, parts } =
-            metadata::placed(&written, self.target, is_one, &mut losses);
+            metadata::placed((&self.items, &written), self.target, is_one, &mut losses);
         losses.retain(|loss| !metadata::is_of_any(loss, &gone));
-        let payload = Payload { data, attributes: whole, parts };
+        let framework = self.items.first().and_then(|item| item.around.framework);
+        let payload = Payload { data, attributes: whole, parts, framework };
         (self.target.writer.check)(&payload)?;
         losses.extend((self.target.writer.losses)(&payload, &self.options));
         Ok(Built { payload, losses, typed })
+    }
+
+    /// Whether what is written has no name of its own. The columns of a table have no attributes; those of the table are
+    /// those of the whole.
+    fn is_one(&self, data: &Data, written: &[Item]) -> bool {
+        match data {
+            Data::Arrays(arrays) => {
+                matches!(written, [only] if arrays.iter().all(|(name, _)| *name != only.name))
+                    || !self.target.writer.many && self.target.writer.metadata != Metadata::Tree
+            }
+            _ => true,
+        }
+    }
+
+    /// Whether an item is an attribute of what it lies in, and is written as such.
+    fn is_attribute(&self, item: &Item) -> bool {
+        let is_kept = self.target.writer.metadata == Metadata::Values && !item.around.groups.is_empty();
+        item.shows_attributes && is_kept
+    }
+
+    /// The names of those that the writer leaves out, of which nothing more is to be said.
+    fn left_out(&self, data: &Data) -> BTreeSet<String> {
+        let is_out = |loss: &Loss| loss.serious && loss.kind == LossKind::Type && loss.subject.is_empty();
+        let of_values = (self.target.writer.losses)(&Payload::plain(data.clone()), &self.options);
+        let gone = of_values.into_iter().filter(|loss| is_out(loss) && !loss.path.is_empty());
+        gone.map(|loss| loss.path).collect()
     }
 
     /// A table with the files that it names, where the target takes payloads and the options do not keep the paths.

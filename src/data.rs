@@ -16,6 +16,7 @@
 //! | [`cf`], [`grouped`] | conventions: scaling, axes, times and calendars; tables and sparse matrices whose parts are arrays of one group |
 //! | [`parameters`](mod@parameters), [`health`](mod@health) | the tensors of a model as a table; what is wrong with them |
 //! | [`media`] | pictures, sounds and arrays in the cells of tables; what else of a row says something about them |
+//! | [`names`](mod@names) | names that a target can have, no two alike |
 //! | [`keras`](mod@keras) | a convention: the layers of a Keras model, from the configuration that several formats hold |
 //! | [`curves`] | what a training run logs by tag and step: reading, smoothing, points of a picture |
 //! | [`stats`], [`scan`](mod@scan), [`column_order`] | one pass over an array or a table; reading all of either in steps; an array with the first index fastest |
@@ -37,6 +38,7 @@ pub mod infer;
 pub mod json;
 pub mod keras;
 pub mod media;
+pub mod names;
 pub mod node;
 pub mod numbers;
 pub mod open;

@@ -494,6 +494,14 @@ fn around(items: &[Item], back: &[Item], target: &Target, out: &mut Vec<Differen
     for (name, label, _) in &from.left_out {
         gone(name, "", Aspect::Missing, format!("a {label}"));
     }
+    // Values that are no content are among the metadata, or nowhere.
+    let metadata = back.first().and_then(|item| item.around.groups.first());
+    for (name, label, _) in &from.values {
+        let own = back.first().and_then(|item| item.attributes.get(name));
+        if own.or_else(|| metadata.and_then(|(_, root)| root.get(name))).is_none() {
+            gone(name, "", Aspect::Missing, format!("a {label}"));
+        }
+    }
     let mut names = BTreeSet::new();
     for item in back {
         if let Content::Array(array) = &item.content {

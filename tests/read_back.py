@@ -34,7 +34,7 @@ from PIL import Image
 TEXTS = {".csv": ",", ".tsv": "\t"}
 JSON = {".jsonl", ".ndjson", ".json"}
 TABLES = {".parquet", ".arrow", ".arrows", ".feather", ".ipc", *JSON, *TEXTS}
-ARRAYS = {".npy", ".npz", ".safetensors", ".zarr", ".zip"}
+ARRAYS = {".npy", ".npz", ".safetensors", ".zarr", ".zip", ".gguf", ".npyfolder"}
 LOSSY = {".jpg", ".jpeg"}
 # Read by scipy, nibabel, astropy and h5py.
 SCIENCE = {".mat", ".nii", ".nii.gz", ".fits", ".h5"}
@@ -325,11 +325,35 @@ def load_arrays(path):
         store = zarr.storage.ZipStore(path, mode="r") if kind == ".zip" else path
         root = zarr.open(store, mode="r")
         return dict(arrays(root)) if isinstance(root, zarr.Group) else {"": array_facts(np.asarray(root[...]))}
+    if kind == ".gguf":
+        return dict(gguf_arrays(path))
+    if kind == ".npyfolder":
+        files = sorted(path.rglob("*.npy"))
+        return {file.relative_to(path).as_posix().removesuffix(".npy"): array_facts(np.load(file)) for file in files}
     whole = path.read_bytes()
     length = struct.unpack("<Q", whole[:8])[0]
     header, data = json.loads(whole[8 : 8 + length]), whole[8 + length :]
     header.pop("__metadata__", None)
     return {name: (SAFETENSORS.get(entry["dtype"], entry["dtype"]), tuple(entry["shape"]), unpacked(entry["dtype"], data[slice(*entry["data_offsets"])])) for name, entry in header.items()}
+
+
+def gguf_arrays(path):
+    import gguf  # the only part that needs it
+
+    for tensor in gguf.GGUFReader(path).tensors:
+        shape = tuple(int(side) for side in reversed(tensor.shape))
+        kind = tensor.tensor_type.name
+        if kind == "BF16":
+            yield tensor.name, (kind, shape, tensor.data.tobytes())
+        elif kind in ("F16", "F32", "F64", "I8", "I16", "I32", "I64"):
+            yield tensor.name, (tensor.data.dtype.name, shape, tensor.data.tobytes())
+        else:
+            values = gguf.quants.dequantize(tensor.data, tensor.tensor_type)
+            yield tensor.name, (kind, shape, values.astype("<f4").tobytes())
+
+
+# Types that GGUF has not, and those that they become.
+WIDENED = {"bool": "int8", "uint8": "int16", "uint16": "int32", "uint32": "int64", "uint64": "int64"}
 
 
 def unpacked(dtype, data):
@@ -357,6 +381,8 @@ def compare_arrays(source, out):
         yield f"array {name!r} is not in the source"
     for name in left.keys() & right.keys():
         (dtype, shape, data), (out_dtype, out_shape, out_data) = left[name], right[name]
+        if out.suffix.lower() == ".gguf" and WIDENED.get(dtype) == out_dtype:
+            dtype, data = out_dtype, np.frombuffer(data, dtype).astype(out_dtype).tobytes()
         if not same_dtype(dtype, out_dtype):
             yield f"array {name!r}: dtype {out_dtype}, the source has {dtype}"
         if shape != out_shape:
@@ -730,7 +756,7 @@ def main():
     outs = []
     for name in map(Path, sys.argv[2:]):
         # A Zarr store is a folder and one thing; those below a folder are found by their names.
-        folder = name.is_dir() and name.suffix != ".zarr"
+        folder = name.is_dir() and name.suffix not in (".zarr", ".npyfolder")
         inside = sorted(f for f in name.rglob("*") if {f.suffix.lower(), suffix(f)} & known and not any(p.suffix == ".zarr" for p in f.parents)) if folder else [name]
         if not inside:
             print(f"{name}: nothing in it to compare")

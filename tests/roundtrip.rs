@@ -12,7 +12,7 @@ use gander::data::cell;
 use gander::data::content::table::{Columns, MemoryTable, Table};
 use gander::data::content::{Array, Content, array};
 use gander::data::dtype::DType;
-use gander::data::format::{LossKind, Options};
+use gander::data::format::{Loss, LossKind, Options};
 use gander::data::region::Region;
 use gander::{Document, Task};
 use half::f16;
@@ -161,7 +161,8 @@ fn compare(items: &[Item], plan: &Plan, target: &Target, back: &[Item]) -> Resul
         }
         let Some(to) = as_bytes(&item.content) else { continue };
         let named = items.iter().find(|source| items.len() == 1 || source.name == item.name);
-        let Some(source) = named else {
+        let Some(source) = named.or_else(|| items.iter().find(|source| is_renamed(source, item, plan)))
+        else {
             // Columns of one table among several are called after both, if the file has a place for names.
             let named = plan.outline.first().filter(|_| !target.writer.many).map(|(name, _)| name.clone());
             if plan.is_lossy() && items.iter().any(|source| Some(&source.name) == named.as_ref()) {
@@ -191,6 +192,10 @@ fn compare(items: &[Item], plan: &Plan, target: &Target, back: &[Item]) -> Resul
                 if OF_SCIENCE.contains(&target.id) && (&to.0, &to.1) != (&from.0, &from.1) {
                     compare_told(plan, source, item, (&from.0, &from.2), (&to.0, &to.2))?;
                     compared += 1;
+                    continue;
+                }
+                if target.id == "gguf" && to.0 != from.0 && to.1 == from.1 {
+                    compared += compare_widened(source, item, plan)?;
                     continue;
                 }
                 if (&to.0, &to.1) != (&from.0, &from.1) {
@@ -312,6 +317,30 @@ fn compare_cell_arrays(items: &[Item], plan: &Plan, back: &[Item]) -> Result<usi
         compared += 1;
     }
     Ok(compared)
+}
+
+/// Whether the plan says that this is what the source is called.
+fn is_renamed(source: &Item, to: &Item, plan: &Plan) -> bool {
+    let start = format!("it is called {:?}", to.name);
+    let told = |loss: &Loss| loss.kind == LossKind::Name && loss.path == source.name;
+    plan.losses.iter().any(|loss| told(loss) && loss.what.starts_with(&start))
+}
+
+/// Numbers of a type that the target has not, which became wider ones.
+fn compare_widened(source: &Item, to: &Item, plan: &Plan) -> Result<usize, String> {
+    let texts = |content: &Content| -> Option<Vec<Option<String>>> {
+        let Content::Array(array) = content else { return None };
+        let column = array.column(&Task::new(), &Region::all(array.shape())).ok()?;
+        Some((0..column.len()).map(|row| cell::text(column.as_ref(), row)).collect())
+    };
+    let told = |loss: &Loss| loss.kind == LossKind::Type && loss.path == source.name;
+    let same = texts(&source.content).zip(texts(&to.content)).is_none_or(|(a, b)| {
+        a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| same_sample(a.as_deref(), b.as_deref()))
+    });
+    match same && plan.losses.iter().any(told) {
+        true => Ok(1),
+        false => Err(format!("the values of {:?} differ", source.name)),
+    }
 }
 
 /// A column of one of several tables, and what it was written from.
@@ -478,8 +507,8 @@ fn same_sample(a: Option<&str>, b: Option<&str>) -> bool {
 pub(crate) fn is_read(target: &Target) -> bool {
     match target.id {
         "webdataset" => gander::formats::by_id("webdataset").is_some(),
-        // Bytes and drawings of others, and pictures of tables.
-        "image-folder" | "raw" | "svg" => false,
+        // Bytes and drawings of others, pictures of tables, folders of files.
+        "image-folder" | "npy-folder" | "raw" | "svg" => false,
         _ => true,
     }
 }

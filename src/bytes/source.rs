@@ -331,6 +331,33 @@ impl Source {
         }
     }
 
+    /// Copies the bytes of `range` in the kernel to where `file` stands, as many as the system does that with: none where
+    /// they are in no file as they are, or the file system cannot. How many it were; reports progress in bytes.
+    pub fn copy_to(&self, task: &Task, range: Range<u64>, file: &std::fs::File) -> Result<u64> {
+        match &self.0.backing {
+            Backing::Slice { parent, start, .. } => {
+                self.within(&range)?;
+                parent.copy_to(task, start + range.start..start + range.end, file)
+            }
+            Backing::File(from) => {
+                self.within(&range)?;
+                from.copy_to(task, range, file)
+            }
+            _ => Ok(0),
+        }
+    }
+
+    /// What the bytes of `range` lie in as they are: the source that is no slice of another, and where in it.
+    pub fn base(&self, range: Range<u64>) -> (Source, Range<u64>) {
+        match &self.0.backing {
+            Backing::Slice { parent, start, .. } => {
+                let at = |at: u64| start.saturating_add(at);
+                parent.base(at(range.start)..at(range.end))
+            }
+            _ => (self.clone(), range),
+        }
+    }
+
     /// `std::io` access to the bytes, for parsers that want a reader.
     pub fn reader(&self, task: &Task) -> Reader {
         Reader::new(self.clone(), task.clone())

@@ -12,6 +12,7 @@ use crate::data::format::Attributes;
 use crate::data::media::{self, Held, Place};
 use crate::data::node::{Children, Node};
 use crate::data::open;
+use crate::data::sniff::{self, Head};
 use crate::formats;
 use arrow::datatypes::Field;
 use std::ops::Range;
@@ -28,6 +29,8 @@ pub struct Item {
     pub attributes: Attributes,
     /// The files that its cells name, where it is a table of such.
     pub files: Option<NamedFiles>,
+    /// Whether it shows attributes of what it lies in, and nothing else.
+    pub shows_attributes: bool,
     /// What it lies in, where that goes along; all that were gathered together have the same.
     pub around: Arc<Around>,
 }
@@ -87,14 +90,20 @@ pub struct Around {
     /// What holds no content that could be converted: its name, the format's word for it, and whether it has a
     /// value of its own.
     pub left_out: Vec<(String, &'static str, bool)>,
+    /// Values that are no content: the name, the format's word and the value. They go among the metadata of targets that
+    /// have such.
+    pub values: Vec<(String, &'static str, serde_json::Value)>,
     /// Dimensions without values, which live in the arrays along them: name and length.
     pub dimensions: Vec<(String, u64)>,
+    /// The library whose tensors the arrays are, where that is known.
+    pub framework: Option<&'static str>,
 }
 
 impl Item {
     /// Content with nothing around it.
     pub fn new(name: impl Into<String>, content: Content, attributes: Attributes) -> Self {
-        Item { name: name.into(), content, attributes, files: None, around: Arc::default() }
+        let (shows_attributes, around) = (false, Arc::default());
+        Item { name: name.into(), content, attributes, files: None, shows_attributes, around }
     }
 }
 
@@ -112,7 +121,8 @@ pub fn gather(task: &Task, source: &Source, node: &Arc<Node>, path: &str) -> Res
             path => path,
         };
         let files = NamedFiles::find(task, source, path, &node)?;
-        return Ok(vec![Item { files, ..Item::new(name, content.clone(), Attributes::of(&node)) }]);
+        let around = Arc::new(Around { framework: framework(task, source), ..Around::default() });
+        return Ok(vec![Item { files, around, ..Item::new(name, content.clone(), Attributes::of(&node)) }]);
     }
     let (mut found, mut around) = (Vec::new(), Around::default());
     around.groups.push((String::new(), Attributes::of(&node)));
@@ -142,19 +152,40 @@ pub fn gather(task: &Task, source: &Source, node: &Arc<Node>, path: &str) -> Res
             .clone()
             .unwrap_or_else(|| Error::unsupported("there is nothing in it to convert")));
     }
+    around.framework = framework(task, source);
     let around = Arc::new(around);
-    let item =
-        |(name, content, attributes)| Item { around: around.clone(), ..Item::new(name, content, attributes) };
+    let item = |item: Item| Item { around: around.clone(), ..item };
     Ok(found.into_iter().map(item).collect())
 }
 
+/// Whether a value is of a size for metadata.
+fn is_small(value: &serde_json::Value) -> bool {
+    /// Bytes of a text among the metadata.
+    const MOST: usize = 64 << 10;
+    value.as_str().is_none_or(|text| text.len() <= MOST)
+}
+
+/// The library whose tensors the format of these bytes holds.
+fn framework(task: &Task, source: &Source) -> Option<&'static str> {
+    let head = Head::read(task, source, formats::ALL).ok()?;
+    sniff::detect(&head, formats::ALL, &[])?.format.framework
+}
+
 /// Puts a node where it belongs.
-fn sort(name: &str, node: &Node, found: &mut Vec<(String, Content, Attributes)>, around: &mut Around) {
+fn sort(name: &str, node: &Node, found: &mut Vec<Item>, around: &mut Around) {
     match &node.content {
         Some(Content::Array(array)) if node.bare_dimension => {
             around.dimensions.push((name.to_owned(), array.shape().first().copied().unwrap_or(0)));
         }
-        Some(content) => found.push((name.to_owned(), content.clone(), Attributes::of(node))),
+        Some(content) => {
+            let shows_attributes = node.shows_attributes;
+            let item = Item::new(name, content.clone(), Attributes::of(node));
+            found.push(Item { shows_attributes, ..item });
+        }
+        None if node.scalar.as_ref().is_some_and(is_small) => {
+            let scalar = node.scalar.clone().unwrap_or_default();
+            around.values.push((name.to_owned(), node.label, scalar));
+        }
         None if node.value.is_some()
             || matches!(node.children, Children::None) && node.attributes.is_empty() =>
         {

@@ -31,23 +31,27 @@ pub(super) struct AttributesByNode {
     pub(super) parts: BTreeMap<String, Attributes>,
 }
 
-/// Where the attributes of all items and of what they lie in go. `is_one`: they become one thing without a name
-/// of its own in the target (a table, a picture, the columns of a table).
+/// Where the attributes of all items and of what they lie in go; `items` are those of them that are written. `is_one`:
+/// they become one thing without a name of its own in the target (a table, a picture, the columns of a table).
 pub(super) fn placed(
-    items: &[Item],
+    (all, items): (&[Item], &[Item]),
     target: &Target,
     is_one: bool,
     losses: &mut Vec<Loss>,
 ) -> AttributesByNode {
     let mut placed = AttributesByNode::default();
     let keeps = target.writer.metadata;
-    for around in arounds(items) {
+    for around in arounds(all) {
         for (name, attributes) in &around.groups {
             if name.is_empty() || is_one {
                 join(&mut placed.whole, name, attributes.clone(), losses);
             } else {
                 join(placed.parts.entry(name.clone()).or_default(), name, attributes.clone(), losses);
             }
+        }
+        if has_pairs(target) {
+            let values = around.values.iter().map(|(name, _, value)| (name.clone(), value.clone().into()));
+            join(&mut placed.whole, "", values.collect::<Vec<_>>().into(), losses);
         }
     }
     for item in items {
@@ -66,10 +70,15 @@ pub(super) fn placed(
     }
     match keeps {
         Metadata::Tree | Metadata::Header => {}
-        Metadata::Texts => as_texts(&mut placed, losses),
+        Metadata::Texts | Metadata::Values => as_pairs(&mut placed, keeps, losses),
         Metadata::None => dropped(&mut placed, losses),
     }
     placed
+}
+
+/// Whether the target has metadata of the whole, and no groups for more.
+fn has_pairs(target: &Target) -> bool {
+    matches!(target.writer.metadata, Metadata::Texts | Metadata::Values)
 }
 
 /// What surrounds the items, each once.
@@ -98,9 +107,9 @@ fn join(to: &mut Attributes, path: &str, from: Attributes, losses: &mut Vec<Loss
     }
 }
 
-/// Pairs of texts hold the attributes of the whole, and those of the parts under longer names.
-fn as_texts(placed: &mut AttributesByNode, losses: &mut Vec<Loss>) {
-    let mut moved = Vec::new();
+/// Pairs hold the attributes of the whole, and those of the parts under longer names.
+fn as_pairs(placed: &mut AttributesByNode, keeps: Metadata, losses: &mut Vec<Loss>) {
+    let mut moved = Attributes::default();
     for (name, own) in std::mem::take(&mut placed.parts) {
         if own.list.is_empty() {
             continue;
@@ -108,8 +117,13 @@ fn as_texts(placed: &mut AttributesByNode, losses: &mut Vec<Loss>) {
         let what =
             format!("its attributes are kept in the file's metadata, behind its name ({})", names_of(&own));
         losses.push(note(LossKind::Attribute, what).at(&name));
-        let exact = own.list.iter().map(|(key, value)| (format!("{name}.{key}"), value.clone()));
-        moved.extend(exact);
+        let longer = |key: &String| format!("{name}.{key}");
+        moved.list.extend(own.list.iter().map(|(key, value)| (longer(key), value.clone())));
+        moved.types.extend(own.types.iter().map(|(key, dtype)| (longer(key), dtype.clone())));
+        moved.encoded.extend(own.encoded.iter().map(|(key, place)| (longer(key), place.clone())));
+    }
+    if keeps == Metadata::Values {
+        return join(&mut placed.whole, "", moved, losses);
     }
     let typed = placed.whole.list.iter().filter(|(_, value)| is_typed(value));
     let (nested, numbers): (Vec<_>, Vec<_>) = typed.partition(|(_, value)| is_nested(value));
@@ -123,7 +137,7 @@ fn as_texts(placed: &mut AttributesByNode, losses: &mut Vec<Loss>) {
             format!("lists and objects in the metadata are kept as JSON text ({})", names(&list(nested)));
         losses.push(note(LossKind::Metadata, what).if_any());
     }
-    join(&mut placed.whole, "", moved.into(), losses);
+    join(&mut placed.whole, "", moved, losses);
 }
 
 fn is_typed(value: &Value) -> bool {
@@ -153,12 +167,21 @@ pub(super) fn around(items: &[Item], target: &Target, is_one: bool, losses: &mut
     let known: BTreeSet<String> = items.iter().flat_map(dimensions).collect();
     let item_names: BTreeSet<&str> = items.iter().map(|item| item.name.as_str()).collect();
     for around in arounds(items) {
+        let gone = |label: &str| format!("a {label} is no table, array or picture: it is left out");
         for (name, label, has_value) in &around.left_out {
             let made = match has_value {
-                true => {
-                    loss(LossKind::Type, format!("a {label} is no table, array or picture: it is left out"))
-                }
+                true => loss(LossKind::Type, gone(label)),
                 false => note(LossKind::Type, format!("a {label} without values of its own is left out")),
+            };
+            losses.push(made.at(name));
+        }
+        for (name, label, _) in &around.values {
+            let made = match has_pairs(target) {
+                true => {
+                    let what = format!("a {label} is no array: it is kept in the file's metadata");
+                    note(LossKind::Metadata, what)
+                }
+                false => loss(LossKind::Type, gone(label)),
             };
             losses.push(made.at(name));
         }

@@ -10,13 +10,15 @@ mod journal;
 pub use folder::Folder;
 pub use journal::sweep;
 
-use crate::bytes::error::{Error, Result};
-use crate::bytes::source;
-use crate::data::format::Sink;
+use crate::bytes::error::{Error, ErrorKind, Result};
+use crate::bytes::source::{self, Source};
+use crate::bytes::task::Task;
+use crate::data::format::{Sink, copy_by_pieces};
 use rustix::fs::{FlockOperation, RenameFlags};
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Seek, SeekFrom, Write};
+use std::ops::Range;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -153,6 +155,15 @@ impl Seek for Output {
 }
 
 impl Sink for Output {
+    fn expect(&mut self, bytes: u64) -> Result<()> {
+        check_space(&self.target, bytes)
+    }
+
+    fn copy(&mut self, task: &Task, source: &Source, range: Range<u64>) -> Result<()> {
+        let file = self.file.as_mut().ok_or_else(|| Error::bug("the output is closed"))?;
+        copied(file, task, source, range).map_err(|e| named(e, &self.target))
+    }
+
     fn path(&self) -> Option<&Path> {
         Some(&self.temp)
     }
@@ -319,6 +330,23 @@ fn said(error: std::io::Error) -> Error {
     }
 }
 
+/// Copies a range of a source to an output: in the kernel, as far as the system does that.
+fn copied(file: &mut BufWriter<File>, task: &Task, source: &Source, mut range: Range<u64>) -> Result<()> {
+    /// Less than this is gathered in the buffer with what is around it.
+    const LEAST: u64 = BUFFER as u64;
+    if range.end.saturating_sub(range.start) >= LEAST {
+        file.flush().map_err(said)?;
+        range.start += source.copy_to(task, range.clone(), file.get_ref())?;
+    }
+    copy_by_pieces(file, task, source, range)
+}
+
+/// An error of writing in words that help; others have their own.
+fn named(error: Error, target: &Path) -> Error {
+    let is_written = error.kind() == ErrorKind::Io && !error.is_cancelled();
+    if is_written { error.in_file(target.display()) } else { error }
+}
+
 /// The same, on its way through `std::io`, with the file that could not be written.
 fn explained(error: std::io::Error, target: &Path) -> std::io::Error {
     match error.kind() {
@@ -330,7 +358,6 @@ fn explained(error: std::io::Error, target: &Path) -> std::io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Source, Task};
 
     fn names(folder: &Path) -> Vec<String> {
         let mut names: Vec<String> = std::fs::read_dir(folder)

@@ -84,7 +84,7 @@ impl Target {
             }
         }
         for name in all.0.keys() {
-            let mut specs = self.options().iter().chain(values::COMMON);
+            let mut specs = self.options().iter().chain(self.common());
             let Some(spec) = specs.find(|spec| spec.name == name) else {
                 let names: Vec<&str> = self.options().iter().map(|spec| spec.name).collect();
                 let has = if names.is_empty() { "none".to_owned() } else { names.join(", ") };

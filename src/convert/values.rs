@@ -5,12 +5,12 @@
 
 use super::{Item, Target};
 use crate::bytes::error::{Error, Result};
-use crate::data::adapt::{Interpreted, Retyped};
+use crate::data::adapt::{Interpreted, MappedArray, Retyped};
 use crate::data::cell;
 use crate::data::cf;
 use crate::data::content::array::Scaling;
 use crate::data::content::{Array, Content, Kind};
-use crate::data::dtype::DType;
+use crate::data::dtype::{DType, Fit};
 use crate::data::format::{Loss, LossKind, Metadata, OptionSpec, Options};
 use crate::data::format::{loss, note};
 use crate::data::node::Value;
@@ -20,8 +20,14 @@ use std::sync::Arc;
 /// Which values of numbers with a scale are written, for every target.
 pub const VALUES: OptionSpec = OptionSpec::new("values", "What is written of numbers with a scale, offset or fill value: what they stand for (shown) or what is stored; auto: shown in tables, stored in arrays; pictures hold whole numbers, which are the stored ones").one_of("auto", &["auto", "shown", "stored"]);
 
-/// The options that every target has.
-pub const COMMON: &[OptionSpec] = &[VALUES];
+/// The type of the elements that are written, for every target that takes arrays.
+pub const DTYPE: OptionSpec = OptionSpec::new("dtype", "The type of the numbers that are written: floats of other types are rounded to the nearest, of ties to the even one; keep: as they are").one_of("keep", &["keep", "float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]);
+/// Which arrays get that type.
+pub const CAST: OptionSpec = OptionSpec::new(
+    "cast",
+    "Which arrays get another dtype: those of floats alone, or those of whole numbers too",
+)
+.one_of("floats", &["floats", "all"]);
 
 /// The attributes that say what stored numbers stand for.
 const PACKING: [&str; 8] = [
@@ -92,7 +98,9 @@ pub(super) fn chosen(item: &Item, target: &Target, options: &Options, losses: &m
     let mut item = item.clone();
     let Content::Array(array) = &item.content else { return item };
     let mut array = array.clone();
-    if let DType::Blocks(_) = array.dtype() {
+    if let DType::Blocks(kind) = array.dtype()
+        && !(asked(options).is_none() && (target.writer.blocks)(*kind, options) && has_blocks(array.as_ref()))
+    {
         let dtype = array.dtype();
         let what = format!("{dtype} become float32, exactly; the blocks and their scales are not kept");
         losses.push(note(LossKind::Type, what).at(&item.name));
@@ -165,6 +173,76 @@ pub(super) fn chosen(item: &Item, target: &Target, options: &Options, losses: &m
         }
     }
     item
+}
+
+/// Whether the blocks of an array can be had as they are stored.
+fn has_blocks(array: &dyn Array) -> bool {
+    array.quantised().is_some_and(|quantised| quantised.blocks().is_some())
+}
+
+/// The type that was asked for.
+fn asked(options: &Options) -> Option<DType> {
+    DType::of_name(options.get(DTYPE.name)?)
+}
+
+impl Target {
+    /// The options that its writer need not know: which values are written, and as which type.
+    pub fn common(&self) -> impl Iterator<Item = &'static OptionSpec> {
+        std::iter::once(&VALUES).chain(self.array_options())
+    }
+
+    /// The options of the arrays that are written, which are the same for every target that takes such.
+    pub fn array_options(&self) -> &'static [OptionSpec] {
+        if self.writer.accepts.contains(&Kind::Array) { &[DTYPE, CAST] } else { &[] }
+    }
+}
+
+/// The arrays of an item with elements of the type that was asked for; what that loses is added.
+pub(super) fn cast(
+    item: &mut Item,
+    arrays: Vec<(String, Arc<dyn Array>)>,
+    options: &Options,
+    losses: &mut Vec<Loss>,
+) -> Vec<(String, Arc<dyn Array>)> {
+    let Some(to) = asked(options) else { return arrays };
+    let all = options.get(CAST.name) == Some("all");
+    let one = |(name, array): (String, Arc<dyn Array>)| {
+        let from = array.dtype().clone();
+        let (true, Some(fit)) = (from != to && (all || from.is_float()), from.fit(&to)) else {
+            return (name, array);
+        };
+        let Some(cast) = MappedArray::cast(array.clone(), to.clone()) else { return (name, array) };
+        losses.push(note(LossKind::Type, format!("{from} become {to}")).at(&name));
+        let rounded = match fit {
+            Fit::Exact => None,
+            Fit::Rounded => Some("values are rounded to the digits that it has"),
+            Fit::Cut if to.is_float() => {
+                Some("values are rounded to the digits that it has; what is too large becomes infinite")
+            }
+            Fit::Cut => {
+                Some("values are rounded to whole numbers; what is too large becomes the largest, NaN zero")
+            }
+        };
+        let say = |what: &str| loss(LossKind::Precision, format!("{to}: {what}")).at(&name).if_any();
+        losses.extend(rounded.map(say));
+        if name == item.name {
+            retyped(item, &from, &to);
+        }
+        (name, Arc::new(cast) as Arc<dyn Array>)
+    };
+    arrays.into_iter().map(one).collect()
+}
+
+/// Attributes that are compared with elements get the type of these.
+fn retyped(item: &mut Item, from: &DType, to: &DType) {
+    for (_, dtype) in item
+        .attributes
+        .types
+        .iter_mut()
+        .filter(|(name, dtype)| OF_ELEMENTS.contains(&name.as_str()) && *dtype == from)
+    {
+        *dtype = to.clone();
+    }
 }
 
 /// Attributes have a sign even where `_Unsigned` takes it from the elements. Where the elements have a type

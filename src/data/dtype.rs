@@ -4,12 +4,14 @@
 //! order; types under a byte are delivered one element a byte, in its low bits.
 
 mod blocks;
+mod cast;
 mod long;
 mod numbers;
 pub mod numpy;
 mod order;
 
 pub use blocks::Blocks;
+pub use cast::Fit;
 pub use long::Long;
 pub(crate) use numbers::{Number, with_integer, with_number};
 pub use order::{ByteOrder, swap_bytes};

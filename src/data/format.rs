@@ -6,12 +6,13 @@ use crate::bytes::source::{Growth, Source};
 use crate::bytes::task::Task;
 use crate::data::content::image::orientation;
 use crate::data::content::{Array, Image, ImageInfo, Kind, Table};
-use crate::data::dtype::DType;
+use crate::data::dtype::{Blocks, DType};
 use crate::data::node::{Node, Value};
 use crate::data::security::Report;
 use crate::data::sniff::{Head, Magic, Match};
 use std::collections::{BTreeMap, HashSet};
 use std::io::{Seek, Write};
+use std::ops::Range;
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -43,6 +44,8 @@ pub struct Format {
     pub reads: &'static [Kind],
     /// Its arrays are the parameters of a model: what a look at a file begins with.
     pub holds_weights: bool,
+    /// The library whose tensors it holds, by the word that safetensors has for it (`pt`), where that is sure.
+    pub framework: Option<&'static str>,
     /// What may be set when opening (a CSV's delimiter).
     pub options: &'static [OptionSpec],
     /// What loading a file as this format's would run, asked of files that are recognised as others: one file can be
@@ -69,6 +72,7 @@ impl Format {
             growth: Growth::Fixed,
             reads: &[],
             holds_weights: false,
+            framework: None,
             options: &[],
             disguised: None,
             open,
@@ -227,6 +231,9 @@ pub struct Writer {
     pub texts: bool,
     /// Whether its arrays may be of texts of any length, so that the text columns of a table become such.
     pub text_arrays: bool,
+    /// Whether it holds quantised elements as the blocks of this kind that they are stored in, with these options; what it
+    /// does not hold is given to it as float32.
+    pub blocks: fn(Blocks, &Options) -> bool,
     /// What may be set.
     pub options: &'static [OptionSpec],
     /// Whether it can hold this of the kinds that it takes, asked when a conversion is planned: `Unsupported`, with what
@@ -293,6 +300,7 @@ impl Writer {
             records: |_| false,
             texts: false,
             text_arrays: false,
+            blocks: |_, _| false,
             options: &[],
             check: |_| Ok(()),
             losses,
@@ -310,6 +318,8 @@ pub enum Metadata {
     None,
     /// Pairs of texts, which belong to the file.
     Texts,
+    /// Pairs of a text and a value with its type, which belong to the file.
+    Values,
     /// Groups; attributes of groups and arrays; the names of an array's dimensions.
     Tree,
     /// What its headers have a place for: the writer is handed all that there is — attributes, what is known of arrays,
@@ -319,6 +329,23 @@ pub enum Metadata {
 
 /// A file that a writer writes to.
 pub trait Sink: Write + Seek + Send {
+    /// That so many bytes will be written in all, so that a lack of room is said before.
+    ///
+    /// # Errors
+    /// `Io` where the disk has less.
+    fn expect(&mut self, _bytes: u64) -> Result<()> {
+        Ok(())
+    }
+
+    /// Writes a range of a source as it is; in the kernel alone where both are files, which holds none of it in memory.
+    /// Reports progress in bytes.
+    ///
+    /// # Errors
+    /// Those of reading and writing.
+    fn copy(&mut self, task: &Task, source: &Source, range: Range<u64>) -> Result<()> {
+        copy_by_pieces(self, task, source, range)
+    }
+
     /// The file behind it, for a library that writes files itself; it is still empty, and stays locked and
     /// temporary until all is written. `None` where there is no file.
     fn path(&self) -> Option<&Path> {
@@ -364,6 +391,31 @@ pub trait Files: Send {
 
 impl Sink for std::io::Cursor<Vec<u8>> {}
 
+/// Reads a range of a source piece by piece and writes it. Reports progress in bytes.
+///
+/// # Errors
+/// Those of reading and writing.
+pub fn copy_by_pieces(
+    to: &mut (impl Write + ?Sized),
+    task: &Task,
+    source: &Source,
+    range: Range<u64>,
+) -> Result<()> {
+    /// Bytes that are read at once.
+    const PIECE: u64 = 4 << 20;
+    let mut buffer = Vec::new();
+    let mut at = range.start;
+    while at < range.end {
+        let piece = PIECE.min(range.end - at);
+        buffer.resize(piece as usize, 0);
+        source.read_into(task, at, &mut buffer)?;
+        to.write_all(&buffer)?;
+        at += piece;
+        task.advance(piece)?;
+    }
+    Ok(())
+}
+
 /// What is written: content of a kind that the writer accepts, with the attributes that go along.
 #[derive(Clone)]
 pub struct Payload {
@@ -374,6 +426,8 @@ pub struct Payload {
     /// The attributes of each of several arrays and of the groups that they lie in, by name. Groups stand here
     /// also without attributes.
     pub parts: BTreeMap<String, Attributes>,
+    /// The library whose tensors the arrays are, where that is known (see [`Format::framework`]).
+    pub framework: Option<&'static str>,
 }
 
 /// Attributes with the types of their values.
@@ -383,18 +437,49 @@ pub struct Attributes {
     pub list: Vec<(String, Value)>,
     /// The types of those values that are typed more narrowly than JSON; of lists that of an element.
     pub types: BTreeMap<String, DType>,
+    /// Where values lie in their file, for a writer of the same format: it has them to the bit, also those that are too
+    /// long for the list.
+    pub encoded: BTreeMap<String, Encoded>,
+}
+
+/// A value as its file has it.
+#[derive(Clone)]
+pub struct Encoded {
+    /// The id of the format that has it so.
+    pub format: &'static str,
+    /// The file.
+    pub source: Source,
+    /// Where it begins.
+    pub at: u64,
+    /// Whether its numbers are big-endian.
+    pub big: bool,
+    /// The version of the format.
+    pub version: u32,
+}
+
+impl PartialEq for Encoded {
+    fn eq(&self, other: &Self) -> bool {
+        self.format == other.format && self.at == other.at && self.source.is(&other.source)
+    }
+}
+
+impl std::fmt::Debug for Encoded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Encoded({} at {})", self.format, self.at)
+    }
 }
 
 impl From<Vec<(String, Value)>> for Attributes {
     fn from(list: Vec<(String, Value)>) -> Self {
-        Attributes { list, types: BTreeMap::new() }
+        Attributes { list, ..Attributes::default() }
     }
 }
 
 impl Attributes {
     /// The attributes of a node.
     pub fn of(node: &Node) -> Self {
-        Attributes { list: node.attributes.clone(), types: node.attribute_types.clone() }
+        let (list, types) = (node.attributes.clone(), node.attribute_types.clone());
+        Attributes { list, types, encoded: node.attribute_places.clone() }
     }
 
     /// The value of an attribute.
@@ -417,6 +502,9 @@ impl Attributes {
                 None => {
                     if let Some(dtype) = other.types.get(&name) {
                         self.types.insert(name.clone(), dtype.clone());
+                    }
+                    if let Some(encoded) = other.encoded.get(&name) {
+                        self.encoded.insert(name.clone(), encoded.clone());
                     }
                     self.list.push((name, value));
                 }
@@ -601,7 +689,7 @@ pub fn loss(kind: LossKind, what: impl Into<String>) -> Loss {
 impl Payload {
     /// Data without attributes.
     pub fn plain(data: Data) -> Self {
-        Payload { data, attributes: Default::default(), parts: Default::default() }
+        Payload { data, attributes: Default::default(), parts: Default::default(), framework: None }
     }
 
     /// The table of a payload for a writer of tables.

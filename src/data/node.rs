@@ -11,7 +11,7 @@ use crate::bytes::task::Task;
 use crate::data::content::{Content, Kind};
 use crate::data::curves::Presentation;
 use crate::data::dtype::DType;
-use crate::data::format::Format;
+use crate::data::format::{Encoded, Format};
 use crate::data::security::Report;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -34,11 +34,15 @@ pub struct Node {
     pub separator: &'static str,
     /// The value of a scalar, as text; a long one's beginning.
     pub value: Option<String>,
+    /// The value of a scalar that JSON has too, all of it: what a conversion keeps of it among the metadata.
+    pub scalar: Option<serde_json::Value>,
     /// The file's own attributes (metadata), in file order: what a conversion carries along.
     pub attributes: Vec<(String, Value)>,
     /// The types of those attribute values that the format types more narrowly than JSON: `scale_factor` is
     /// a float32. Of lists the type of an element.
     pub attribute_types: BTreeMap<String, DType>,
+    /// Where attributes lie in the file, for a writer of the same format.
+    pub attribute_places: BTreeMap<String, Encoded>,
     /// Attributes that the format reserves for its own bookkeeping (`DIMENSION_LIST`, `_Netcdf4Dimid`,
     /// `_ARRAY_DIMENSIONS`). What they say stands in the axes of the arrays; they mean nothing in another file.
     pub reserved: Vec<(String, Value)>,
@@ -59,6 +63,9 @@ pub struct Node {
     /// Whether its values are made of other nodes of the file and stored nowhere: what quantised weights stand for. It
     /// counts for nothing where bytes or parameters are summed, and is converted only where it is named.
     pub derived: bool,
+    /// Whether what it shows are attributes of the root that are too long to stand there: a vocabulary. Where the
+    /// attributes are kept with their values, it is kept with them.
+    pub shows_attributes: bool,
     /// Why this node, or a part of it, could not be read.
     pub problem: Option<Error>,
     /// What a user should know but that is no error (`34 rows are ragged`).
@@ -312,8 +319,10 @@ impl Node {
             length: None,
             separator: "/",
             value: None,
+            scalar: None,
             attributes: Vec::new(),
             attribute_types: BTreeMap::new(),
+            attribute_places: BTreeMap::new(),
             reserved: Vec::new(),
             reader: Vec::new(),
             formats: Vec::new(),
@@ -322,6 +331,7 @@ impl Node {
             children: Children::None,
             children_are_parts: false,
             derived: false,
+            shows_attributes: false,
             problem: None,
             remarks: Vec::new(),
             findings: None,

@@ -3,6 +3,7 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `decode`, `codebook`, `grids` | what the bits of each kind of block of ggml stand for |
+//! | `encode` | values as blocks of the kinds that are made here |
 //! | `codes` | where the bits of one element lie in such a block |
 //! | `array` | an array of such blocks in a source |
 //! | `made`, `affine` | arrays that several stored tensors stand for together, and how their values are made |
@@ -12,14 +13,17 @@ mod array;
 mod codebook;
 mod codes;
 mod decode;
+mod encode;
 mod grids;
 mod made;
 
 pub use affine::{Affine, Along, Factor, Levels, Scales, Tabled};
-pub use array::BlockArray;
+pub use array::{BlockArray, turn};
+pub use encode::{Encoder, encoder};
 pub use made::{MadeArray, Recipe};
 
 use crate::bytes::error::Result;
+use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::dtype::Blocks;
 use crate::data::region::Region;
@@ -73,6 +77,17 @@ pub struct Block {
     pub elements: Range<u64>,
 }
 
+/// Where all blocks of an array lie, one after the other.
+#[derive(Clone)]
+pub struct StoredBlocks {
+    /// Their source.
+    pub source: Source,
+    /// Where in it.
+    pub span: Range<u64>,
+    /// Whether their numbers are big-endian.
+    pub big: bool,
+}
+
 /// Access to elements as they are stored, beside their values that [`read`](crate::data::content::Array::read) gives.
 pub trait Quantised: Send + Sync {
     /// The elements of `region` in C order: what they are made of.
@@ -86,6 +101,12 @@ pub trait Quantised: Send + Sync {
     /// # Errors
     /// Those of reading; `Malformed` for an index beyond the array.
     fn block(&self, task: &Task, index: &[u64]) -> Result<Option<Block>>;
+
+    /// All of its blocks, one after the other, where they lie so: the source, where in it, and whether their numbers are
+    /// big-endian.
+    fn blocks(&self) -> Option<StoredBlocks> {
+        None
+    }
 
     /// The bits that are stored for the element at `index` alone; `None` where its level is a part of a number that it
     /// shares with others.

@@ -8,7 +8,7 @@ use crate::bytes::task::Task;
 use crate::data::content::table::read_each;
 use crate::data::content::{Array, Table};
 use crate::data::format::Sink;
-use crate::data::region::pieces;
+use crate::data::region::{Region, pieces};
 use ::arrow::array::{ArrayRef, NullArray, RecordBatch};
 use ::arrow::datatypes::DataType;
 use rayon::prelude::*;
@@ -253,6 +253,65 @@ pub fn elements(
         task.advance(bytes as u64)?;
     }
     Ok(())
+}
+
+/// Reads an array from end to end in C order and hands over what `make` makes of each piece, in order. The next pieces
+/// are read and made on all cores while `each` takes the last ones; a piece begins at a multiple of `multiple` elements
+/// of the last dimension. Reports progress in bytes of the array.
+///
+/// # Errors
+/// Those of the array, `make` and `each`.
+pub fn made_elements<T: Send>(
+    task: &Task,
+    array: &dyn Array,
+    multiple: u64,
+    make: impl Fn(Vec<u8>) -> Result<T> + Sync,
+    mut each: impl FnMut(T) -> Result<()> + Send,
+) -> Result<()> {
+    /// Bytes of a piece, of which there are two for each thread.
+    const MADE: u64 = 4 << 20;
+    let (size, multiple) = (array.dtype().size().max(1), multiple.max(1));
+    let most = (MADE / size / multiple * multiple).max(multiple);
+    // Several readers of one stream would each decompress it from its start.
+    let is_stream = array.storage().is_some_and(|(source, _)| source.is_stream());
+    let threads = if is_stream { 1 } else { rayon::current_num_threads().max(1) };
+    let read = |region: &Region| -> Result<(u64, T)> {
+        let bytes = limits::bytes(&region.shape(), size)?;
+        let mut buffer =
+            limits::zeroed(limits::check(bytes, limits::CHUNK, "a part of the array")?, "the array")?;
+        array.read(task, region, &mut buffer)?;
+        Ok((bytes, make(buffer)?))
+    };
+    let many = |regions: Vec<Region>| regions.par_iter().map(read).collect::<Result<Vec<_>>>();
+    let mut regions = pieces(array.shape(), most);
+    let mut window = || regions.by_ref().take(threads).collect::<Vec<_>>();
+    let mut current = many(window())?;
+    while !current.is_empty() {
+        task.check()?;
+        let regions = window();
+        let take = || {
+            current.into_iter().try_for_each(|(bytes, made)| {
+                each(made)?;
+                task.advance(bytes)
+            })
+        };
+        let (taken, next) = rayon::join(take, || many(regions));
+        taken?;
+        current = next?;
+    }
+    Ok(())
+}
+
+/// Writes all elements of an array as they are delivered, without gaps: copied in the kernel where they lie in a file so.
+/// Reports progress in bytes.
+///
+/// # Errors
+/// Those of the array and of writing.
+pub fn put_elements(task: &Task, array: &dyn Array, sink: &mut dyn Sink) -> Result<()> {
+    match array.verbatim() {
+        Some((source, range)) => sink.copy(task, &source, range),
+        None => made_elements(task, array, 1, Ok, |bytes: Vec<u8>| put(sink, &bytes)),
+    }
 }
 
 /// The bytes of an array's elements as they are delivered.

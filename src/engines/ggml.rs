@@ -93,6 +93,13 @@ pub fn type_of(number: u32) -> Result<Type> {
     Ok(Type::Blocks(blocks))
 }
 
+/// The number of a type in `ggml_type`, if it is one of ggml's.
+pub fn number_of(wanted: &Type) -> Option<u32> {
+    /// More than there are.
+    const NUMBERS: u32 = 64;
+    (0..NUMBERS).find(|number| type_of(*number).is_ok_and(|known| known == *wanted))
+}
+
 impl Type {
     /// The bytes of a tensor of this shape, the slowest side first.
     ///

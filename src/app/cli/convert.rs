@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 pub(crate) use arguments::rewritten;
 pub(crate) use report::losses_json;
-use report::{Written, write};
+use report::{Verdicts, Written, write};
 use request::Request;
 pub(crate) use request::target;
 use sources::Input;
@@ -64,6 +64,12 @@ pub(crate) struct Args {
     /// stored. Without it tables hold what is shown, arrays what is stored; pictures always that
     #[arg(long, value_parser = ["shown", "stored"])]
     values: Option<String>,
+    /// The type of the numbers in arrays: bf16, float16, f32, int8 and others. Floats alone, unless -o cast=all
+    #[arg(long)]
+    dtype: Option<String>,
+    /// How the tensors of a GGUF file are quantised: q8_0, q4_0, q4_1, q5_0, q5_1
+    #[arg(long)]
+    quantize: Option<String>,
     /// An option of the writer: name=value
     #[arg(short, long = "option", value_name = "NAME=VALUE")]
     option: Vec<String>,
@@ -125,14 +131,18 @@ fn work(task: &Task, request: &Request) -> anyhow::Result<ExitCode> {
 /// All sources in one file, or to standard output.
 fn together(task: &Task, request: &Request, inputs: &[Input]) -> anyhow::Result<ExitCode> {
     let out = request.out.as_str();
-    let mut nodes = Vec::new();
-    let planned = progress::with_progress(task, || planned(task, request, inputs, &mut nodes));
+    let (mut nodes, mut verdicts) = (Vec::new(), Verdicts::default());
+    let planned =
+        progress::with_progress(task, || planned(task, request, inputs, &mut nodes, &mut verdicts));
+    if !request.json {
+        verdicts.say();
+    }
     let plan = match planned {
         Ok(plan) => plan,
         Err(stop) => return stop.say(out, request.json),
     };
     if plan.is_lossy() && !request.allow_loss || request.dry_run {
-        return report::not_written(&plan, out, request);
+        return report::not_written(&plan, &verdicts, out, request);
     }
     if out == "-" {
         return to_standard_output(task, request, &plan);
@@ -143,7 +153,7 @@ fn together(task: &Task, request: &Request, inputs: &[Input]) -> anyhow::Result<
         Err(error) => Stop::of(error, "-o", &request.options).say(out, request.json),
         Ok(written) => {
             let is_equal = written.is_equal();
-            report::written(&[written], request)?;
+            report::written(&[written], &verdicts, request)?;
             let cut = nodes.iter().filter(|(node, path)| super::found(node, path)).count();
             Ok(ExitCode::from(u8::from(cut > 0 || !is_equal)))
         }
@@ -163,8 +173,9 @@ fn planned(
     request: &Request,
     inputs: &[Input],
     nodes: &mut Vec<(Arc<Node>, String)>,
+    verdicts: &mut Verdicts,
 ) -> Result<Plan, Stop> {
-    let items = gather(task, request, inputs, nodes)?;
+    let items = gather(task, request, inputs, nodes, verdicts)?;
     request.selection.slice.as_deref().map_or(Ok(()), |slice| fits(slice, &items)).map_err(Stop::Usage)?;
     let plan = convert::plan(&items, request.target, &request.options, &request.selection);
     plan.map_err(|error| Stop::of(named(inputs, error), "-o", &request.options))
@@ -202,6 +213,7 @@ fn gather(
     request: &Request,
     inputs: &[Input],
     nodes: &mut Vec<(Arc<Node>, String)>,
+    verdicts: &mut Verdicts,
 ) -> Result<Vec<Item>, Stop> {
     if let Some(sql) = &request.query {
         return Ok(vec![super::query::result_of(
@@ -224,6 +236,7 @@ fn gather(
             }
             _ => item,
         }));
+        verdicts.0.extend(document.root.security.clone().map(|report| (path.display().to_string(), report)));
         nodes.push((node, path.display().to_string()));
     }
     Ok(items)

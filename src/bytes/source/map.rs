@@ -8,6 +8,7 @@
 
 use super::Growth;
 use crate::bytes::error::{Error, Result};
+use crate::bytes::task::Task;
 use bytes::Bytes;
 use std::fs::File;
 use std::ops::Range;
@@ -82,6 +83,37 @@ impl MappedFile {
     pub(super) fn bytes(&self, range: Range<u64>) -> Result<Bytes> {
         self.check()?;
         Ok(self.bytes.slice(range.start as usize..range.end as usize))
+    }
+
+    /// Copies a range that was checked against `len` in the kernel to where `to` stands; how many bytes the system did it
+    /// with, none where it cannot.
+    #[cfg(target_os = "linux")]
+    pub(super) fn copy_to(&self, task: &Task, range: Range<u64>, to: &File) -> Result<u64> {
+        /// Bytes between looks at the task.
+        const STEP: u64 = 32 << 20;
+        self.check()?;
+        let mut at = range.start;
+        while at < range.end {
+            let step = usize::try_from(STEP.min(range.end - at)).unwrap_or(usize::MAX);
+            // Whatever keeps it from going on, the copy by hand that follows meets it too, or does not.
+            let Ok(copied) = rustix::fs::copy_file_range(&self.file, Some(&mut at.clone()), to, None, step)
+            else {
+                break;
+            };
+            if copied == 0 {
+                break;
+            }
+            at += copied as u64;
+            task.advance(copied as u64)?;
+        }
+        self.check()?;
+        Ok(at - range.start)
+    }
+
+    /// There is no such call.
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn copy_to(&self, _task: &Task, _range: Range<u64>, _to: &File) -> Result<u64> {
+        Ok(0)
     }
 
     /// A copy of a range that was checked against `len`, in memory that is not filled with zeros first.

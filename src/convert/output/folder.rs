@@ -1,12 +1,15 @@
 //! A folder of many files as one result: made under a temporary name beside the target and renamed when it
 //! is whole. A folder that is there already is never replaced.
 
-use super::{BUFFER, begun, exists, explained, said};
+use super::{BUFFER, begun, copied, exists, explained, said};
 use crate::bytes::error::{Error, Result};
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 use crate::data::format::{Files, Sink};
 use rustix::fs::{CWD, FlockOperation, RenameFlags, renameat_with};
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Seek, SeekFrom, Write};
+use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 
 /// The longest name of a file, in bytes, on the file systems in use.
@@ -165,6 +168,10 @@ impl Seek for Piece {
 }
 
 impl Sink for Piece {
+    fn copy(&mut self, task: &Task, source: &Source, range: Range<u64>) -> Result<()> {
+        copied(&mut self.file, task, source, range)
+    }
+
     fn path(&self) -> Option<&Path> {
         Some(&self.path)
     }

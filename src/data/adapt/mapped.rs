@@ -1,7 +1,8 @@
 //! Arrays and tables that are others with other elements, cells or facts at the same places: what is known of the one
 //! underneath is known of them, too, as far as it still holds.
 
-use crate::bytes::error::Result;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::array::{self, MissingRegion, Scaling, Stored};
 use crate::data::content::table::{Columns, batch};
@@ -53,6 +54,20 @@ impl MappedArray {
         })
     }
 
+    /// The same numbers as elements of the type `dtype` (see [`DType::cast`]); `None` where one of the types has no numbers.
+    pub fn cast(inner: Arc<dyn Array>, dtype: DType) -> Option<Self> {
+        let from = inner.dtype().clone();
+        from.fit(&dtype)?;
+        let to = dtype.clone();
+        let change = |facts: &mut ArrayFacts| (facts.bytes_stored, facts.word) = (None, None);
+        Some(MappedArray::new(inner, dtype, change).converted(
+            move |raw, out| match from.cast(&to, raw, out) {
+                true => Ok(()),
+                false => Err(Error::bug(format!("{from} as {to}"))),
+            },
+        ))
+    }
+
     /// One element of the inner array as one of this one.
     fn element(&self, element: Vec<u8>) -> Result<Vec<u8>> {
         let Some(convert) = &self.convert else { return Ok(element) };
@@ -99,6 +114,10 @@ impl Array for MappedArray {
         let (raw, gaps) = array::read_lenient(self.inner.as_ref(), task, region)?;
         convert(&raw, out)?;
         Ok(gaps)
+    }
+
+    fn verbatim(&self) -> Option<(Source, Range<u64>)> {
+        if self.convert.is_none() { self.inner.verbatim() } else { None }
     }
 
     fn unstored(&self, task: &Task, region: &Region) -> Result<Option<Vec<u8>>> {
@@ -265,8 +284,6 @@ impl<M: ColumnMap + 'static> Table for MappedTable<M> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bytes::error::Error;
-    use crate::bytes::source::Source;
     use crate::data::adapt::{
         ArrayView, Cast, FieldArray, FieldPath, Interpreted, LenientTyped, TableView, Typed,
     };

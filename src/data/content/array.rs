@@ -47,6 +47,11 @@ pub trait Array: Send + Sync {
         None
     }
 
+    /// The bytes of a source that are what [`read`](Array::read) delivers of all of it, in that order and all of them.
+    fn verbatim(&self) -> Option<(Source, Range<u64>)> {
+        None
+    }
+
     /// What is known of its storage without reading values.
     fn facts(&self) -> ArrayFacts {
         ArrayFacts::default()

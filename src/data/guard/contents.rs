@@ -11,7 +11,7 @@ use crate::data::content::{
     TableFacts, Text,
 };
 use crate::data::dtype::DType;
-use crate::data::quantised::{Block, Code, Quant, Quantised};
+use crate::data::quantised::{Block, Code, Quant, Quantised, StoredBlocks};
 use crate::data::region::Region;
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{DataType, SchemaRef};
@@ -130,6 +130,10 @@ impl Array for GuardedArray {
         known(None, || self.0.storage())
     }
 
+    fn verbatim(&self) -> Option<(Source, Range<u64>)> {
+        known(None, || self.0.verbatim())
+    }
+
     fn facts(&self) -> ArrayFacts {
         let mut facts = known(ArrayFacts::default(), || self.0.facts());
         facts.axes = facts.axes.into_iter().map(axis).collect();
@@ -165,6 +169,10 @@ impl Array for GuardedArray {
 impl Quantised for GuardedArray {
     fn quants(&self, task: &Task, region: &Region) -> Result<Vec<Quant>> {
         guarded(|| self.0.quantised().map_or(Ok(Vec::new()), |inner| inner.quants(task, region)))
+    }
+
+    fn blocks(&self) -> Option<StoredBlocks> {
+        known(None, || self.0.quantised().and_then(Quantised::blocks))
     }
 
     fn block(&self, task: &Task, index: &[u64]) -> Result<Option<Block>> {

@@ -1,6 +1,6 @@
 //! An array of elements in blocks, which lie one after the other along its last dimension.
 
-use super::{Block, Code, Quant, Quantised};
+use super::{Block, Code, Quant, Quantised, StoredBlocks};
 use crate::bytes::display;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
@@ -182,13 +182,17 @@ impl BlockArray {
 
     /// Turns the numbers of big-endian blocks.
     fn turn(&self, bytes: &mut [u8]) {
-        if !self.big {
-            return;
+        if self.big {
+            turn(self.kind, bytes);
         }
-        for block in bytes.chunks_exact_mut(self.kind.bytes()) {
-            for &(at, count, size) in self.kind.numbers() {
-                swap_bytes(block.get_mut(at..at + count * size).unwrap_or_default(), size);
-            }
+    }
+}
+
+/// Turns the numbers of blocks from the one byte order to the other.
+pub fn turn(kind: Blocks, blocks: &mut [u8]) {
+    for block in blocks.chunks_exact_mut(kind.bytes()) {
+        for &(at, count, size) in kind.numbers() {
+            swap_bytes(block.get_mut(at..at + count * size).unwrap_or_default(), size);
         }
     }
 }
@@ -276,6 +280,11 @@ impl Quantised for BlockArray {
         let span = start..start + bytes;
         let stored = self.source.read(task, span.clone())?.to_vec();
         Ok(Some(Block { span, bytes: stored, elements: number * elements..(number + 1) * elements }))
+    }
+
+    fn blocks(&self) -> Option<StoredBlocks> {
+        let (source, span) = (self.source.clone(), self.span());
+        self.there.is_none().then_some(StoredBlocks { source, span, big: self.big })
     }
 
     fn code(&self, task: &Task, index: &[u64]) -> Result<Option<Code>> {

@@ -8,8 +8,10 @@ use super::shared::Shared;
 use super::view::Run;
 use crate::bytes::error::Result;
 use crate::bytes::task::Task;
+use crate::data::cell;
 use crate::data::node::{Listing, Node, page_of};
 use bytes::Bytes;
+use serde_json::Value as Json;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -143,6 +145,7 @@ fn of(tree: &Arc<Tree>, id: Id, name: &str, depth: usize, place: Option<(Id, u64
     }
     if node.content.is_none() {
         node.value = view.value;
+        node.scalar = scalar(pickle, id);
     }
     if let Some(length) = view.length {
         node.length = Some(length);
@@ -168,6 +171,20 @@ fn of(tree: &Arc<Tree>, id: Id, name: &str, depth: usize, place: Option<(Id, u64
         return node.remark(format!("values more than {DEEP} deep are not opened"));
     }
     node.lazy(Below { tree: tree.clone(), id, count, depth, beside })
+}
+
+/// A value that JSON has too.
+fn scalar(pickle: &Pickle, id: Id) -> Option<Json> {
+    match pickle.value(id) {
+        Value::None => Some(Json::Null),
+        Value::Bool(value) => Some(Json::from(*value)),
+        Value::Int(value) => Some(Json::from(*value)),
+        // As words where JSON has no such number.
+        Value::Float(value) if !value.is_finite() => Some(Json::from(cell::float64(*value))),
+        Value::Float(value) => Some(Json::from(*value)),
+        Value::Text(_) => pickle.text(id).map(Json::from),
+        _ => None,
+    }
 }
 
 /// The labels that are fixed words; all others are `object`, and the name of the type stands beside it.

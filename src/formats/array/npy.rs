@@ -6,6 +6,7 @@
 //! pickle, which is never loaded: [`pickle`](crate::engines::pickle) tells what is in it and what it would run. Files to which `np.save` was called several times
 //! hold several arrays, one after the other.
 
+pub mod folder;
 mod objects;
 pub mod write;
 
@@ -32,7 +33,10 @@ pub static FORMAT: Format = Format {
     mime: &["application/x-numpy"],
     magic: &[Magic::at(0, MAGIC)],
     reads: &[Kind::Array, Kind::Bytes],
-    targets: &[Target::new("npy", "NumPy array", &["npy"], &write::WRITER)],
+    targets: &[
+        Target::new("npy", "NumPy array", &["npy"], &write::WRITER),
+        Target::new("npy-folder", "Folder of NumPy arrays", &["npyfolder"], &folder::WRITER),
+    ],
     ..Format::new("npy", "NumPy array", open)
 };
 

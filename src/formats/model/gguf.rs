@@ -10,12 +10,13 @@ mod header;
 mod metadata;
 mod split;
 mod value;
+pub mod write;
 
 use crate::bytes::error::{Error, Result};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::{Content, Kind};
-use crate::data::format::{Format, Opening};
+use crate::data::format::{Format, Opening, Target};
 use crate::data::node::Node;
 use crate::data::sniff::Magic;
 use crate::engines::modules::{self, Leaf};
@@ -28,6 +29,7 @@ pub static FORMAT: Format = Format {
     magic: &[Magic::at(0, MAGIC)],
     reads: &[Kind::Array, Kind::Table],
     holds_weights: true,
+    targets: &[Target::new("gguf", "GGUF", &["gguf"], &write::WRITER)],
     ..Format::new("gguf", "GGUF", open)
 };
 
@@ -54,8 +56,8 @@ fn open(opening: &Opening) -> Result<Node> {
 
 /// The tree of a model of one file, or of several of which the first tells about all; `others` follow its tensors.
 fn tree(task: &Task, mut root: Node, files: Vec<(Source, Header)>, others: Vec<Arc<Node>>) -> Result<Node> {
-    if let Some((_, first)) = files.first() {
-        metadata::describe(&mut root, first);
+    if let Some((source, first)) = files.first() {
+        metadata::describe(&mut root, source, first);
     }
     let mut after = Vec::new();
     if let Some((source, first)) = files.first() {

@@ -47,6 +47,7 @@ pub static FORMAT: Format = Format {
     sniff: Some(sniff),
     reads: &[Kind::Array],
     holds_weights: true,
+    framework: Some("pt"),
     ..Format::new("pytorch", "PyTorch checkpoint", open)
 };
 
@@ -56,6 +57,7 @@ pub static SCRIPT: Format = Format {
     sniff: Some(sniff_archive),
     reads: &[Kind::Array],
     holds_weights: true,
+    framework: Some("pt"),
     ..Format::new("torchscript", "TorchScript module", open_script)
 };
 
@@ -65,6 +67,7 @@ pub static EXPORTED: Format = Format {
     sniff: Some(sniff_archive),
     reads: &[Kind::Array],
     holds_weights: true,
+    framework: Some("pt"),
     ..Format::new("torch_export", "PyTorch exported program", open_exported)
 };
 
@@ -73,6 +76,7 @@ pub static SHARDED: Format = Format {
     sniff: Some(|head| SHARDS.sniff_folder(head)),
     reads: &[Kind::Array],
     holds_weights: true,
+    framework: Some("pt"),
     ..Format::new("pytorch_sharded", "Sharded PyTorch model", |opening| {
         SHARDS.open_folder(opening, crate::formats::ALL)
     })
@@ -83,6 +87,7 @@ pub static DISTRIBUTED: Format = Format {
     sniff: Some(distributed::sniff),
     reads: &[Kind::Array],
     holds_weights: true,
+    framework: Some("pt"),
     ..Format::new("torch_distributed", "Distributed PyTorch checkpoint", distributed::open)
 };
 

@@ -23,7 +23,10 @@ pub(super) fn run(task: &Task, request: &Request, inputs: &[Input]) -> anyhow::R
             break;
         }
         let mut nodes = Vec::new();
-        let result = progress::with_progress(task, || one(task, request, input, place, &mut nodes));
+        let mut verdicts = report::Verdicts::default();
+        let result =
+            progress::with_progress(task, || one(task, request, input, place, &mut nodes, &mut verdicts));
+        verdicts.say();
         cut += nodes.iter().filter(|(node, path)| super::super::found(node, path)).count();
         let line = Line { source: &input.target, out: place.display().to_string(), result };
         if !request.json {
@@ -59,8 +62,9 @@ fn one(
     input: &Input,
     place: &Path,
     nodes: &mut Vec<(std::sync::Arc<gander::data::node::Node>, String)>,
+    verdicts: &mut report::Verdicts,
 ) -> Result<report::Written, Error> {
-    let plan = planned(task, request, std::slice::from_ref(input), nodes).map_err(|stop| match stop {
+    let plan = planned(task, request, std::slice::from_ref(input), nodes, verdicts).map_err(|stop| match stop {
         Stop::Usage(words) => Error::unsupported(words),
         Stop::Failed(error) => error,
     })?;

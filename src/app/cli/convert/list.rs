@@ -1,6 +1,6 @@
 //! What can be written: `--list`, and the options of one target.
 
-use gander::convert::{self, TARGETS, Target};
+use gander::convert::{TARGETS, Target};
 use gander::data::format::OptionSpec;
 use serde_json::{Value as Json, json};
 use std::process::ExitCode;
@@ -30,7 +30,7 @@ pub(super) fn all(as_json: bool) -> anyhow::Result<ExitCode> {
     let mut text = String::new();
     for (target, line) in TARGETS.iter().zip(lines) {
         text.push_str(&format!("{line}\n"));
-        for option in target.options().iter().chain(convert::COMMON) {
+        for option in target.options().iter().chain(target.common()) {
             text.push_str(&format!(
                 "    -o {}=…  {}{}{}\n",
                 option.name,
@@ -59,7 +59,7 @@ fn as_value(target: &Target) -> Json {
     let options: Vec<Json> = target
         .options()
         .iter()
-        .chain(convert::COMMON)
+        .chain(target.common())
         .map(|o| json!({ "name": o.name, "help": o.help, "values": o.values, "default": target.default_of(o) }))
         .collect();
     json!({
@@ -79,7 +79,7 @@ pub(super) fn one(target: &Target) -> String {
         endings.join(" "),
         kinds(target).join(", ")
     );
-    for option in target.options().iter().chain(convert::COMMON) {
+    for option in target.options().iter().chain(target.common()) {
         let name = option.name.replace('_', "-");
         let value = match option.values {
             [] => "VALUE".to_owned(),

@@ -4,10 +4,35 @@ use super::Line;
 use super::request::Request;
 use gander::convert::{Check, Done, Plan, VERIFIED};
 use gander::data::format::{Loss, worded};
+use gander::bytes::display;
+use gander::data::security::Report;
 use gander::{Error, Task};
 use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
+
+/// What loading the sources with Python would run, where they are pickles: said first.
+#[derive(Default)]
+pub(super) struct Verdicts(pub(super) Vec<(String, Arc<Report>)>);
+
+impl Verdicts {
+    /// A line each on stderr.
+    pub(super) fn say(&self) {
+        for (path, report) in &self.0 {
+            let calls = match report.calls.first() {
+                Some(call) => format!("; loading it would call {}", display::harmless(call, 200)),
+                None => String::new(),
+            };
+            eprintln!("{path}: {}: {}{calls}", report.verdict.word(), report.verdict.title());
+        }
+    }
+
+    /// The worst one; null where there is no pickle.
+    pub(super) fn json(&self) -> Json {
+        self.0.iter().map(|(_, report)| report.verdict).max().map_or(Json::Null, |worst| worst.word().into())
+    }
+}
 
 /// A file that was written.
 pub(super) struct Written {
@@ -43,7 +68,7 @@ impl Written {
         let size = if self.planned {
             String::new()
         } else {
-            format!("  {}", gander::bytes::display::bytes(self.bytes))
+            format!("  {}", display::bytes(self.bytes))
         };
         match &self.check {
             Some(check) if check.is_equal() => format!("{size}, verified"),
@@ -89,11 +114,13 @@ pub(super) fn write(task: &Task, plan: &Plan, path: &Path, request: &Request) ->
 }
 
 /// Says what was written to one file.
-pub(super) fn written(all: &[Written], request: &Request) -> anyhow::Result<()> {
+pub(super) fn written(all: &[Written], verdicts: &Verdicts, request: &Request) -> anyhow::Result<()> {
     if request.json {
         let losses: Vec<&Loss> = all.iter().flat_map(|one| &one.losses).collect();
         let written: Vec<Json> = all.iter().map(Written::json).collect();
-        return super::super::print_json(&json!({ "written": written, "losses": losses_json(&losses) }));
+        return super::super::print_json(&json!({
+            "written": written, "losses": losses_json(&losses), "verdict": verdicts.json(),
+        }));
     }
     for one in all {
         one.say();
@@ -142,12 +169,13 @@ pub(super) fn said(out: &str, plan: &Plan, done: &Done) {
 }
 
 /// Prints what a conversion would write and lose. Status 1 if it is refused.
-pub(super) fn not_written(plan: &Plan, out: &str, request: &Request) -> anyhow::Result<ExitCode> {
+pub(super) fn not_written(plan: &Plan, verdicts: &Verdicts, out: &str, request: &Request) -> anyhow::Result<ExitCode> {
     let refused = plan.is_lossy() && !request.allow_loss;
     let losses: Vec<&Loss> = plan.losses.iter().collect();
     if request.json {
         super::super::print_json(&json!({
             "path": out, "format": request.target.id, "written": [], "refused": refused, "losses": losses_json(&losses),
+            "verdict": verdicts.json(),
             "outline": plan.outline.iter().map(|(name, word)| json!({ "name": name, "type": word })).collect::<Vec<_>>(),
         }))?;
     } else if request.dry_run {

@@ -55,6 +55,12 @@ impl Request {
         if let Some(values) = &args.values {
             options.set(convert::VALUES.name, values.as_str());
         }
+        if let Some(dtype) = &args.dtype {
+            options.set(convert::DTYPE.name, dtype_name(dtype));
+        }
+        if let Some(kind) = &args.quantize {
+            options.set("quantize", kind.to_ascii_lowercase());
+        }
         target.check(&options).map_err(|error| Stop::Usage(format!("-o {}", words(&error))))?;
         let rows = args.rows.as_deref().or(recipe.rows.as_deref());
         let slice = args.slice.as_deref().or(recipe.slice.as_deref());
@@ -155,3 +161,25 @@ pub(crate) fn target(to: Option<&str>, out: &str) -> Result<&'static Target, Str
             .ok_or_else(|| format!("{out}: the extension does not say what to write; --to takes {}", ids())),
     }
 }
+
+/// The name of a type, for which people have short ones too.
+fn dtype_name(text: &str) -> String {
+    let text = text.to_ascii_lowercase();
+    let name = match text.as_str() {
+        "bf16" => "bfloat16",
+        "f16" | "fp16" | "half" => "float16",
+        "f32" | "fp32" | "float" => "float32",
+        "f64" | "fp64" | "double" => "float64",
+        "i8" => "int8",
+        "i16" => "int16",
+        "i32" => "int32",
+        "i64" => "int64",
+        "u8" => "uint8",
+        "u16" => "uint16",
+        "u32" => "uint32",
+        "u64" => "uint64",
+        other => other,
+    };
+    name.to_owned()
+}
+

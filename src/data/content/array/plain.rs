@@ -363,6 +363,19 @@ impl Array for Plain {
         (self.dtype.bits() < 8 || self.strides == dense).then(|| (self.source.clone(), self.offset..end))
     }
 
+    fn verbatim(&self) -> Option<(Source, Range<u64>)> {
+        let c_order = strides::dense(&self.shape, &strides::c_order(self.shape.len()), self.dtype.size());
+        // Along sides of one nothing lies.
+        let mut each = self.shape.iter().zip(self.strides.iter().zip(&c_order));
+        let is_c = each.all(|(side, (have, want))| *side == 1 || have == want);
+        let is_turned = self.order != ByteOrder::Little && self.dtype.size() > 1;
+        if !is_c || self.there.is_some() || self.dtype.bits() < 8 || is_turned {
+            return None;
+        }
+        let bytes = limits::bytes(&self.shape, self.dtype.size()).ok()?;
+        Some((self.source.clone(), self.offset..self.offset.checked_add(bytes)?))
+    }
+
     fn facts(&self) -> ArrayFacts {
         let mut facts = self.facts.clone();
         facts.byte_order = self.order.word(&self.dtype);

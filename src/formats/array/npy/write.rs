@@ -3,9 +3,9 @@
 
 use crate::bytes::error::Result;
 use crate::bytes::task::Task;
-use crate::data::content::Kind;
+use crate::data::content::{Array, Kind};
 use crate::data::format::{Loss, OptionSpec, Options, Payload, Sink, Writer};
-use crate::data::scan::{array_bytes, elements, put};
+use crate::data::scan::{array_bytes, put, put_elements};
 use crate::engines::numpy::{header, losses_of};
 
 /// How several columns of a table become one array.
@@ -36,16 +36,21 @@ fn losses(payload: &Payload, _options: &Options) -> Vec<Loss> {
 fn write(task: &Task, payload: &Payload, _options: &Options, sink: &mut dyn Sink) -> Result<()> {
     let array = payload.array()?;
     task.set_total(array_bytes(array.as_ref())?);
+    header_and_elements(task, array.as_ref(), sink)
+}
+
+/// Writes one file.
+pub(super) fn header_and_elements(task: &Task, array: &dyn Array, sink: &mut dyn Sink) -> Result<()> {
     put(sink, &header(array.dtype(), array.shape())?)?;
-    elements(task, array.as_ref(), &mut |bytes| put(sink, bytes))
+    put_elements(task, array, sink)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Source;
+    use crate::data::content::Content;
     use crate::data::content::array::{Plain, read};
-    use crate::data::content::{Array, Content};
     use crate::data::dtype::{DType, Field, Record, TimeBase, TimeUnit};
     use crate::data::format::Data;
     use crate::data::region::Region;

@@ -9,11 +9,11 @@ use crate::bytes::task::Task;
 use crate::data::dtype::Blocks;
 use crate::engines::ggml::{Cursor, Type, type_of};
 use serde_json::Value as Json;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 /// Where tensors begin, if no key says otherwise: at multiples of it.
-const ALIGNMENT: u64 = 32;
+pub(super) const ALIGNMENT: u64 = 32;
 /// Dimensions of one tensor. ggml has four.
 const DIMENSIONS: u32 = 64;
 
@@ -26,6 +26,8 @@ pub(super) struct Header {
     pub(super) alignment: Option<u64>,
     /// In the order of the file.
     pub(super) values: Vec<(String, Value)>,
+    /// Where the value of each key begins, with its type.
+    pub(super) places: HashMap<String, u64>,
     pub(super) tensors: Vec<Entry>,
     /// What is wrong with the file as a whole.
     pub(super) problems: Vec<Error>,
@@ -96,6 +98,7 @@ pub(super) fn read(task: &Task, source: &Source) -> Result<Header> {
         big: cursor.big,
         alignment: Some(ALIGNMENT),
         values: Vec::new(),
+        places: HashMap::new(),
         tensors: Vec::new(),
         problems: Vec::new(),
     };
@@ -147,10 +150,12 @@ fn items(
     for _ in 0..keys {
         let at = cursor.at();
         let name = cursor.text(width)?;
+        let place = cursor.at();
         let kind = cursor.number()?;
         let value =
             value::read(cursor, source, kind, width).map_err(|error| error.of(&format!("key {name:?}")))?;
         if names.insert(name.clone()) {
+            header.places.insert(name.clone(), place);
             header.values.push((name, value));
         } else {
             let what = format!("header: the key {name:?} is there twice; the first value holds");

@@ -7,6 +7,7 @@ use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::{Array, Content};
 use crate::data::dtype::DType;
+use crate::data::format::Encoded;
 use crate::data::node::{self, Node};
 use crate::engines::ggml::{Type, Vocabulary};
 use std::sync::Arc;
@@ -60,7 +61,7 @@ const FILE_TYPES: [(u64, &str); 36] = [
 ];
 
 /// Gives the root what the keys say.
-pub(super) fn describe(root: &mut Node, header: &Header) {
+pub(super) fn describe(root: &mut Node, source: &Source, header: &Header) {
     root.reader.push(("version".to_owned(), header.version.to_string().into()));
     root.reader.push(("byte order".to_owned(), if header.big { "big" } else { "little" }.into()));
     if let Some(alignment) = header.alignment {
@@ -88,8 +89,18 @@ pub(super) fn describe(root: &mut Node, header: &Header) {
             Value::Texts { texts, .. } => format!("list of {} texts", texts.count()).into(),
             Value::Nested(None) => "lists of many values".into(),
         };
+        if let Some(&at) = header.places.get(name) {
+            let (source, big, version) = (source.clone(), header.big, header.version);
+            let encoded = Encoded { format: super::FORMAT.id, source, at, big, version };
+            root.attribute_places.insert(name.clone(), encoded);
+        }
         root.attributes.push((name.clone(), shown));
     }
+}
+
+/// A node of values that are an attribute.
+fn shown(name: &str, label: &'static str) -> Node {
+    Node { shows_attributes: true, ..Node::new(name, label) }
 }
 
 /// The tokenizer, and the lists that are too long to be attributes.
@@ -110,12 +121,12 @@ pub(super) fn nodes(task: &Task, source: &Source, header: &Header) -> Result<Vec
             taken.push(key);
             tokens = if is_kind { tokens.kinds(array, TOKEN_TYPES) } else { tokens.scores(array) };
         }
-        tokenizer.push(Node::new("tokens", "vocabulary").content(Content::Table(Arc::new(tokens))));
+        tokenizer.push(shown("tokens", "vocabulary").content(Content::Table(Arc::new(tokens))));
     }
     if let Some(Value::Texts { texts, .. }) = header.get(MERGES) {
         taken.push(MERGES);
         let merges = Vocabulary::new(texts.clone(), "merge").numbered();
-        tokenizer.push(Node::new("merges", "vocabulary").content(Content::Table(Arc::new(merges))));
+        tokenizer.push(shown("merges", "vocabulary").content(Content::Table(Arc::new(merges))));
     }
     if !tokenizer.is_empty() {
         nodes.push(Arc::new(Node::new("tokenizer", "tokenizer").listed(tokenizer)));
@@ -128,11 +139,11 @@ pub(super) fn nodes(task: &Task, source: &Source, header: &Header) -> Result<Vec
         match value {
             Value::Texts { texts, short: None } => {
                 let table = Vocabulary::new(texts.clone(), "value").numbered();
-                lists.push(Node::new(name.as_str(), "list").content(Content::Table(Arc::new(table))));
+                lists.push(shown(name.as_str(), "list").content(Content::Table(Arc::new(table))));
             }
             Value::Numbers { short: None, .. } => {
                 if let Some(array) = array(source, value, header.big)? {
-                    lists.push(Node::new(name.as_str(), "list").content(Content::Array(array)));
+                    lists.push(shown(name.as_str(), "list").content(Content::Array(array)));
                 }
             }
             _ => {}

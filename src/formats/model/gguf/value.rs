@@ -17,9 +17,9 @@ const SHORT_BYTES: u64 = 8 << 10;
 const NESTED: usize = 4096;
 
 /// The number of texts in `gguf_metadata_value_type`,
-const TEXT: u32 = 8;
+pub(super) const TEXT: u32 = 8;
 /// and that of lists.
-const LIST: u32 = 9;
+pub(super) const LIST: u32 = 9;
 
 /// A value.
 #[derive(Clone)]
@@ -37,7 +37,7 @@ pub(super) enum Value {
 }
 
 /// The type of single values of this number.
-fn dtype_of(kind: u32) -> Option<DType> {
+pub(super) fn dtype_of(kind: u32) -> Option<DType> {
     Some(match kind {
         0 => DType::U8,
         1 => DType::I8,

@@ -37,7 +37,7 @@ pub(super) fn text(ui: &mut Ui, name: &str, hint: &str, value: &mut String) {
 
 /// What may be set for a file type.
 pub(super) fn options(ui: &mut Ui, file_type: &FileType, options: &mut Options) {
-    for spec in file_type.options() {
+    for spec in file_type.options().iter().chain(file_type.array_options()) {
         let default = file_type.default_of(spec);
         let mut value = options.get(spec.name).unwrap_or(default).to_owned();
         let before = value.clone();
