@@ -132,8 +132,7 @@ fn work(task: &Task, request: &Request) -> anyhow::Result<ExitCode> {
 fn together(task: &Task, request: &Request, inputs: &[Input]) -> anyhow::Result<ExitCode> {
     let out = request.out.as_str();
     let (mut nodes, mut verdicts) = (Vec::new(), Verdicts::default());
-    let planned =
-        progress::with_progress(task, || planned(task, request, inputs, &mut nodes, &mut verdicts));
+    let planned = progress::with_progress(task, || planned(task, request, inputs, &mut nodes, &mut verdicts));
     if !request.json {
         verdicts.say();
     }

@@ -26,7 +26,9 @@ pub(super) fn run(task: &Task, request: &Request, inputs: &[Input]) -> anyhow::R
         let mut verdicts = report::Verdicts::default();
         let result =
             progress::with_progress(task, || one(task, request, input, place, &mut nodes, &mut verdicts));
-        verdicts.say();
+        if !request.json {
+            verdicts.say();
+        }
         cut += nodes.iter().filter(|(node, path)| super::super::found(node, path)).count();
         let line = Line { source: &input.target, out: place.display().to_string(), result };
         if !request.json {
@@ -64,10 +66,11 @@ fn one(
     nodes: &mut Vec<(std::sync::Arc<gander::data::node::Node>, String)>,
     verdicts: &mut report::Verdicts,
 ) -> Result<report::Written, Error> {
-    let plan = planned(task, request, std::slice::from_ref(input), nodes, verdicts).map_err(|stop| match stop {
-        Stop::Usage(words) => Error::unsupported(words),
-        Stop::Failed(error) => error,
-    })?;
+    let plan =
+        planned(task, request, std::slice::from_ref(input), nodes, verdicts).map_err(|stop| match stop {
+            Stop::Usage(words) => Error::unsupported(words),
+            Stop::Failed(error) => error,
+        })?;
     if plan.is_lossy() && !request.allow_loss && !request.dry_run {
         let serious = worded(plan.losses.iter().filter(|loss| loss.serious));
         let words: Vec<String> = serious.iter().map(ToString::to_string).collect();

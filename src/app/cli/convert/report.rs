@@ -2,9 +2,9 @@
 
 use super::Line;
 use super::request::Request;
+use gander::bytes::display;
 use gander::convert::{Check, Done, Plan, VERIFIED};
 use gander::data::format::{Loss, worded};
-use gander::bytes::display;
 use gander::data::security::Report;
 use gander::{Error, Task};
 use serde_json::{Value as Json, json};
@@ -65,11 +65,7 @@ impl Written {
 
     /// Size and check, for the end of a line.
     pub(super) fn words(&self) -> String {
-        let size = if self.planned {
-            String::new()
-        } else {
-            format!("  {}", display::bytes(self.bytes))
-        };
+        let size = if self.planned { String::new() } else { format!("  {}", display::bytes(self.bytes)) };
         match &self.check {
             Some(check) if check.is_equal() => format!("{size}, verified"),
             Some(_) => format!("{size}, differs"),
@@ -169,7 +165,12 @@ pub(super) fn said(out: &str, plan: &Plan, done: &Done) {
 }
 
 /// Prints what a conversion would write and lose. Status 1 if it is refused.
-pub(super) fn not_written(plan: &Plan, verdicts: &Verdicts, out: &str, request: &Request) -> anyhow::Result<ExitCode> {
+pub(super) fn not_written(
+    plan: &Plan,
+    verdicts: &Verdicts,
+    out: &str,
+    request: &Request,
+) -> anyhow::Result<ExitCode> {
     let refused = plan.is_lossy() && !request.allow_loss;
     let losses: Vec<&Loss> = plan.losses.iter().collect();
     if request.json {

@@ -182,4 +182,3 @@ fn dtype_name(text: &str) -> String {
     };
     name.to_owned()
 }
-
