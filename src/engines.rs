@@ -24,10 +24,12 @@
 //! | [`multifile`] | tables whose rows lie in many files: with the same schema, or with one in metadata |
 //! | [`numpy`], [`matlab`](mod@matlab) | the header of an NPY array; how MATLAB counts |
 //! | [`archive`](mod@archive) | the members of an archive as a tree |
+//! | [`blosc`](mod@blosc) | what writers of Blosc chunks may be told |
 //! | [`keys`] | stores of keys and bytes: a folder or a ZIP archive of metadata documents and chunks |
 
 pub mod annotations;
 pub mod archive;
+pub mod blosc;
 pub mod delimited;
 pub mod examples;
 pub mod ggml;

@@ -22,6 +22,11 @@ impl NullRule {
     pub fn fill(&self, yes: bool) {
         self.0.store(yes, Ordering::Relaxed);
     }
+
+    /// Whether nulls are filled.
+    pub(super) fn fills(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 /// The element type and the shape of one cell that hold values of an Arrow type exactly; `None` for types
