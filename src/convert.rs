@@ -33,7 +33,7 @@ use crate::bytes::error::{Error, ErrorKind, Result};
 use crate::bytes::task::Task;
 use crate::data::adapt::{
     ArrayImage, ArrayTable, ArrayView, Columns, ImageArray, NullRule, TableArray, TableView, TextColumn,
-    TypeMismatch, Typed, arrow_of, column_dtype, is_json, is_picture, is_text,
+    TypeMismatch, Typed, arrow_of, column_dtype, is_json, is_picture, text_dtype,
 };
 use crate::data::content::{Array, Content, Image, Kind, Table};
 use crate::data::format::{
@@ -42,7 +42,7 @@ use crate::data::format::{
 };
 use crate::data::scan::array_bytes;
 use crate::engines::samples::FILES;
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, Field};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -388,41 +388,17 @@ impl Plan {
     ) -> Result<Vec<(String, Arc<dyn Array>)>> {
         let mut kept = Vec::new();
         let all = table.schema().clone();
+        let is_text = |data_type: &DataType| self.target.writer.variable && text_dtype(data_type).is_some();
         for (index, field) in all.fields().iter().enumerate() {
             let word = display::arrow_type(field.data_type());
-            let are_texts = self.target.writer.text_arrays && is_text(field.data_type());
-            if column_dtype(field.data_type()).is_none() && !are_texts {
+            if column_dtype(field.data_type()).is_none() && !is_text(field.data_type()) {
                 let what = format!("an array cannot hold {word}: the column is left out");
                 losses.push(loss(LossKind::Type, what).at(name).of(field.name()));
                 continue;
             }
             kept.push(index);
-            match table.statistics(index).and_then(|s| s.null_count()) {
-                Some(0) => {}
-                Some(nulls) => {
-                    let time = field.data_type().is_temporal();
-                    let made = match time {
-                        // Which is how arrays say null.
-                        true => {
-                            note(LossKind::Null, format!("its {nulls} null cells become not-a-time")).if_any()
-                        }
-                        false => {
-                            let becomes = if are_texts { "empty text" } else { "NaN or zero" };
-                            loss(LossKind::Null, format!("its {nulls} null cells become {becomes}"))
-                        }
-                    };
-                    losses.push(made.at(name).of(field.name()));
-                }
-                None if field.is_nullable() => {
-                    let what = "a null cell, if there is one, stops the conversion";
-                    losses.push(note(LossKind::Null, what).at(name).of(field.name()).if_any());
-                }
-                None => {}
-            }
-            if matches!(field.data_type(), DataType::Timestamp(_, Some(_))) {
-                let what = "times are kept in UTC, without their zone";
-                losses.push(note(LossKind::Zone, what).at(name).of(field.name()));
-            }
+            let nulls = table.statistics(index).and_then(|s| s.null_count());
+            losses.extend(column_losses(field, nulls).into_iter().map(|loss| loss.at(name).of(field.name())));
         }
         if kept.is_empty() {
             return Err(Error::unsupported("none of the columns has values of a fixed size"));
@@ -433,9 +409,9 @@ impl Plan {
         if self.target.writer.many {
             let each = kept.into_iter().map(|index| {
                 let (one, nulls) = (view(vec![index])?, self.nulls.clone());
-                let column: Arc<dyn Array> = match column_dtype(all.field(index).data_type()) {
-                    Some(_) => Arc::new(Columns::new(one, rows, false, nulls)?),
-                    None => Arc::new(TextColumn::new(one, rows, nulls)),
+                let column: Arc<dyn Array> = match is_text(all.field(index).data_type()) {
+                    true => Arc::new(TextColumn::new(one, rows, nulls)?),
+                    false => Arc::new(Columns::new(one, rows, false, nulls)?),
                 };
                 let own = all.field(index).name().clone();
                 let apart = if self.target.writer.metadata == Metadata::Tree { '/' } else { '.' };
@@ -576,6 +552,37 @@ impl Plan {
         };
         type_overrides.iter().map(say).collect()
     }
+}
+
+/// What is said of a column that becomes an array, which has so many null cells as far as that is known.
+fn column_losses(field: &Field, nulls: Option<u64>) -> Vec<Loss> {
+    let mut losses = Vec::new();
+    let data_type = field.data_type();
+    let text = text_dtype(data_type).is_some();
+    match nulls {
+        Some(0) => {}
+        Some(nulls) => losses.push(match (data_type.is_temporal(), text) {
+            // Which is how arrays say null.
+            (true, _) => note(LossKind::Null, format!("its {nulls} null cells become not-a-time")).if_any(),
+            (_, true) => loss(LossKind::Null, format!("its {nulls} null cells become empty")),
+            _ => loss(LossKind::Null, format!("its {nulls} null cells become NaN or zero")),
+        }),
+        None if field.is_nullable() => {
+            let what = "a null cell, if there is one, stops the conversion";
+            losses.push(note(LossKind::Null, what).if_any());
+        }
+        None => {}
+    }
+    if matches!(data_type, DataType::Timestamp(_, Some(_))) {
+        losses.push(note(LossKind::Zone, "times are kept in UTC, without their zone"));
+    }
+    let is_plain =
+        matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Binary);
+    if text && !is_plain {
+        let what = format!("{} becomes texts or bytes of any length", display::arrow_type(data_type));
+        losses.push(note(LossKind::Type, what));
+    }
+    losses
 }
 
 /// One array of a name.

@@ -26,10 +26,12 @@
 //! | [`headers`](mod@headers) | what headers keep of attributes and dimensions |
 //! | [`widen`](mod@widen) | numbers for formats that have only some of the types |
 //! | [`archive`](mod@archive) | the members of an archive as a tree |
+//! | [`blosc`](mod@blosc) | what writers of Blosc chunks may be told |
 //! | [`keys`] | stores of keys and bytes: a folder or a ZIP archive of metadata documents and chunks |
 
 pub mod annotations;
 pub mod archive;
+pub mod blosc;
 pub mod delimited;
 pub mod examples;
 pub mod ggml;

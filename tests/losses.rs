@@ -665,7 +665,7 @@ fn files(skipped: &AtomicUsize) -> Vec<PathBuf> {
         for entry in std::fs::read_dir(folder).unwrap().flatten() {
             let (path, meta) = (entry.path(), entry.metadata().unwrap());
             let name = entry.file_name().to_string_lossy().into_owned();
-            if meta.is_dir() && name.ends_with(".zarr") {
+            if meta.is_dir() && (name.ends_with(".zarr") || name.ends_with(".n5")) {
                 files.push(path);
             } else if meta.is_dir() && name != "malformed" {
                 folders.push(path);

@@ -34,8 +34,9 @@ from PIL import Image
 TEXTS = {".csv": ",", ".tsv": "\t"}
 JSON = {".jsonl", ".ndjson", ".json"}
 TABLES = {".parquet", ".arrow", ".arrows", ".feather", ".ipc", *JSON, *TEXTS}
-ARRAYS = {".npy", ".npz", ".safetensors", ".zarr", ".zip", ".gguf", ".npyfolder"}
+ARRAYS = {".npy", ".npz", ".safetensors", ".zarr", ".zip", ".gguf", ".npyfolder", ".n5", ".blp"}
 LOSSY = {".jpg", ".jpeg"}
+FOLDERS = {".zarr", ".n5", ".npyfolder"}
 # Read by scipy, nibabel, astropy and h5py.
 SCIENCE = {".mat", ".nii", ".nii.gz", ".fits", ".h5"}
 IMAGES = {".png", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm", ".pbm", ".tga", ".qoi", *LOSSY}
@@ -298,10 +299,38 @@ OPAQUE = {**{name: 1 for name in PACKED}, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1,
 
 
 def array_facts(array):
+    if array.dtype.kind in "TO":
+        # Texts of any length: what they are, one after the other.
+        return "str", array.shape, "\0".join("" if text is None else str(text) for text in array.ravel()).encode()
     # What lies in the gaps of aligned records means nothing.
     array = array if array.dtype.names is None else recfunctions.repack_fields(array, recurse=True)
     little = array.astype(array.dtype.newbyteorder("<"))
     return little.dtype.name if little.dtype.names is None else str(little.dtype), array.shape, np.ascontiguousarray(little).tobytes()
+
+
+def load_n5(path):
+    """The arrays of an N5 container by tensorstore, whose dimensions are the file's: turned round."""
+    import tensorstore
+
+    found = {}
+    for document in sorted(path.rglob("attributes.json")):
+        if "dataType" in json.loads(document.read_text("utf-8")):
+            spec = {"driver": "n5", "kvstore": {"driver": "file", "path": str(document.parent)}}
+            data = tensorstore.open(spec).result().read().result()
+            found[document.parent.relative_to(path).as_posix()] = array_facts(np.ascontiguousarray(np.transpose(data)))
+    return found
+
+
+def unpacked_blosc(whole):
+    """The array of a Bloscpack file whose metadata are not compressed, by numcodecs."""
+    import ast
+    import numcodecs.blosc
+
+    (count,), (room,), (length,) = (struct.unpack_from(f, whole, at) for f, at in (("<q", 16), ("<I", 48), ("<I", 52)))
+    meta, table = json.loads(whole[64 : 64 + length]), 64 + room + 4
+    places = struct.unpack_from(f"<{count}q", whole, table)
+    parts = [numcodecs.blosc.decompress(whole[at : at + struct.unpack_from("<i", whole, at + 12)[0]]) for at in places]
+    return np.frombuffer(b"".join(parts), np.dtype(ast.literal_eval(meta["dtype"]))).reshape(meta["shape"])
 
 
 def load_arrays(path):
@@ -330,7 +359,11 @@ def load_arrays(path):
     if kind == ".npyfolder":
         files = sorted(path.rglob("*.npy"))
         return {file.relative_to(path).as_posix().removesuffix(".npy"): array_facts(np.load(file)) for file in files}
+    if kind == ".n5":
+        return load_n5(path)
     whole = path.read_bytes()
+    if kind == ".blp":
+        return {"": array_facts(unpacked_blosc(whole))}
     length = struct.unpack("<Q", whole[:8])[0]
     header, data = json.loads(whole[8 : 8 + length]), whole[8 + length :]
     header.pop("__metadata__", None)
@@ -755,9 +788,9 @@ def main():
     known = TABLES | ARRAYS | IMAGES | SCIENCE
     outs = []
     for name in map(Path, sys.argv[2:]):
-        # A Zarr store is a folder and one thing; those below a folder are found by their names.
-        folder = name.is_dir() and name.suffix not in (".zarr", ".npyfolder")
-        inside = sorted(f for f in name.rglob("*") if {f.suffix.lower(), suffix(f)} & known and not any(p.suffix == ".zarr" for p in f.parents)) if folder else [name]
+        # A Zarr or N5 store is a folder and one thing; those below a folder are found by their names.
+        folder = name.is_dir() and name.suffix not in FOLDERS
+        inside = sorted(f for f in name.rglob("*") if {f.suffix.lower(), suffix(f)} & known and not any(p.suffix in FOLDERS for p in f.parents)) if folder else [name]
         if not inside:
             print(f"{name}: nothing in it to compare")
             failed = True

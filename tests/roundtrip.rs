@@ -156,8 +156,8 @@ fn compare(items: &[Item], plan: &Plan, target: &Target, back: &[Item]) -> Resul
         }
         let original = original_name(plan, &item.name);
         let item = &Item { name: original, ..item.clone() };
-        if target.id == "hdf5" {
-            compared += compare_texts(items, plan, item)?;
+        if target.writer.variable || target.id == "hdf5" {
+            compared += compare_texts(items, plan, item, target.writer.variable)?;
         }
         let Some(to) = as_bytes(&item.content) else { continue };
         let named = items.iter().find(|source| items.len() == 1 || source.name == item.name);
@@ -173,7 +173,7 @@ fn compare(items: &[Item], plan: &Plan, target: &Target, back: &[Item]) -> Resul
             compared += compare_column_of_many(items, &item)?;
             continue;
         };
-        let from = as_bytes(&source.content);
+        let from = if target.id == "n5" { in_n5(&source.content) } else { as_bytes(&source.content) };
         match (from, &source.content) {
             (Some(_), _) if plan.is_lossy() => {}
             (Some(mut from), _) => {
@@ -343,6 +343,24 @@ fn compare_widened(source: &Item, to: &Item, plan: &Plan) -> Result<usize, Strin
     }
 }
 
+/// What N5 keeps of an array: booleans as bytes, small floats as float32, single values as arrays of one.
+fn in_n5(content: &Content) -> Option<(DType, Vec<u64>, Vec<u8>)> {
+    let (dtype, mut shape, bytes) = as_bytes(content)?;
+    if shape.is_empty() {
+        shape.push(1);
+    }
+    let Content::Array(array) = content else { return Some((dtype, shape, bytes)) };
+    match array.dtype() {
+        DType::Bool => Some((DType::U8, shape, bytes)),
+        small @ (DType::F16 | DType::BF16 | DType::Mini(_)) => {
+            let mut values = Vec::new();
+            small.decode(&bytes, &mut values);
+            Some((DType::F32, shape, values.iter().flat_map(|value| (*value as f32).to_le_bytes()).collect()))
+        }
+        _ => Some((dtype, shape, bytes)),
+    }
+}
+
 /// A column of one of several tables, and what it was written from.
 fn compare_column_of_many(items: &[Item], to: &Item) -> Result<usize, String> {
     let found = items.iter().find_map(|source| match &source.content {
@@ -353,22 +371,28 @@ fn compare_column_of_many(items: &[Item], to: &Item) -> Result<usize, String> {
     compare_column(table, column, &to.content)
 }
 
-/// An array whose elements have no size, and what it was written from.
-fn compare_texts(items: &[Item], plan: &Plan, to: &Item) -> Result<usize, String> {
+/// An array whose elements have no size, and what it was written from; of some targets nulls come back empty.
+fn compare_texts(items: &[Item], plan: &Plan, to: &Item, empty: bool) -> Result<usize, String> {
     let Content::Array(array) = &to.content else { return Ok(0) };
-    let named = items.iter().find(|source| items.len() == 1 || source.name == to.name);
-    let Some(Item { content: Content::Array(source), .. }) = named else { return Ok(0) };
     if !array.dtype().is_variable() || plan.is_lossy() {
         return Ok(0);
     }
+    let named = items.iter().find(|source| items.len() == 1 || source.name == to.name);
+    let source = match named.map(|item| &item.content) {
+        Some(Content::Array(source)) => source,
+        Some(Content::Table(table)) if empty => return compare_column(table, &to.name, &to.content),
+        None if empty => return compare_column_of_many(items, to),
+        _ => return Ok(0),
+    };
     let texts = |array: &dyn Array| -> Option<Vec<Option<String>>> {
         let column = array.column(&Task::new(), &Region::all(array.shape())).ok()?;
         Some((0..column.len()).map(|row| cell::text(column.as_ref(), row)).collect())
     };
     let read = both(texts(source.as_ref()), texts(array.as_ref()), &to.name)?;
     let Some((from, to)) = read else { return Ok(0) };
+    let is_empty = |a: &Option<String>, b: &Option<String>| empty && a.is_none() && b.as_deref() == Some("");
     let same = from.len() == to.len()
-        && from.iter().zip(&to).all(|(a, b)| a == b || same_json(a.as_deref(), b.as_deref()));
+        && from.iter().zip(&to).all(|(a, b)| a == b || is_empty(a, b) || same_json(a.as_deref(), b.as_deref()));
     if same { Ok(1) } else { Err(format!("{from:?} became {to:?}")) }
 }
 

@@ -16,6 +16,7 @@
 //! | [`blosc`], [`blosc2`], [`blosclz`] | Blosc's chunks, frames and its own compression |
 //! | [`shuffle`], [`bitshuffle`] | bytes or bits of the elements sorted by their significance |
 //! | [`szip`], [`nbit`], [`scaleoffset`], [`zfp`] | compression that knows numbers (HDF5) |
+//! | [`compress`] | the other way round: what writers of chunks compress whole buffers by |
 //! | [`checksum`] | Fletcher-32, Adler-32, CRC-32, CRC-32C, lookup3, xxHash |
 
 mod bits;
@@ -25,6 +26,7 @@ pub mod blosc2;
 pub mod blosclz;
 pub mod bzip2;
 pub mod checksum;
+pub mod compress;
 pub mod decompress;
 pub mod deflate;
 pub mod deflating;

@@ -238,7 +238,7 @@ pub(super) fn scales(items: &[Item], target: &Target, losses: &mut Vec<Loss>) {
             losses.push(note(LossKind::Name, what).at(&item.name));
         }
         let others = cf::text(&item.attributes.list, "coordinates").unwrap_or_default();
-        let mut gone = Vec::new();
+        let (mut gone, mut listed) = (Vec::new(), false);
         for (axis, len) in facts.axes.iter().zip(array.shape()) {
             let known = std::iter::once(axis.name.as_str()).chain(others.split_whitespace());
             let scale = known.filter(|_| is_tree).find_map(|name| by_name.beside(&item.name, name, *len));
@@ -247,12 +247,15 @@ pub(super) fn scales(items: &[Item], target: &Target, losses: &mut Vec<Loss>) {
                 && axis.name != last(&item.name)
                 && (axis.coordinate.is_some() || axis.regular.is_some())
             {
+                listed |= axis.coordinate.is_some();
                 gone.push(axis.name.clone());
             }
         }
         if !gone.is_empty() {
             let what = format!("the coordinates along its dimensions are not in it ({})", names(&gone));
-            losses.push(note(LossKind::Scale, what).at(&item.name));
+            // Equal distances may stand in attributes, which readers of the format know.
+            let possible = is_tree && !listed;
+            losses.push(Loss { possible, ..note(LossKind::Scale, what).at(&item.name) });
         }
         let flags = item.attributes.get("flag_meanings").is_some() && is_tree;
         if !facts.value_names.is_empty() && !flags {

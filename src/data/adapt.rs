@@ -17,11 +17,12 @@ mod picture;
 mod records;
 mod retyped;
 mod shown;
+mod texts;
 mod typed;
 
 pub use cast::Cast;
 pub use chosen::ChosenRows;
-pub use columns::{Columns, NullRule, TableArray, TextColumn, column_dtype, is_text, values as cell_bytes};
+pub use columns::{Columns, NullRule, TableArray, column_dtype, values as cell_bytes};
 pub use embedded::EmbeddedFiles;
 pub use field::{FieldArray, FieldPath};
 pub use frame::FrameArray;
@@ -32,6 +33,7 @@ pub use picture::{ArrayImage, ImageArray, is_picture};
 pub use records::{ArrayTable, StoredRows, arrow_of, column};
 pub use retyped::Retyped;
 pub use shown::Interpreted;
+pub use texts::{TextColumn, text_dtype};
 pub use typed::{TypeMismatch, Typed, is_json};
 
 use crate::bytes::error::{Error, Result};

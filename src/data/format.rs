@@ -10,9 +10,10 @@ use crate::data::dtype::{Blocks, DType};
 use crate::data::node::{Node, Value};
 use crate::data::security::Report;
 use crate::data::sniff::{Head, Magic, Match};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::{Seek, Write};
 use std::ops::Range;
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -164,6 +165,21 @@ impl Options {
         Options(self.0.iter().filter_map(inner).collect())
     }
 
+    /// The whole number that `spec` is set to, one of `range`; `usual` where it is not set or `auto`.
+    ///
+    /// # Errors
+    /// `Unsupported` for another text, with the range.
+    pub fn within(&self, spec: &OptionSpec, usual: i32, range: RangeInclusive<i32>) -> Result<i32> {
+        let text = self.get(spec.name).unwrap_or("auto").trim();
+        if text == "auto" || text.is_empty() {
+            return Ok(usual);
+        }
+        text.parse().ok().filter(|number| range.contains(number)).ok_or_else(|| {
+            let (low, high) = (range.start(), range.end());
+            Error::unsupported(format!("{}={text}: it is a number from {low} to {high} here", spec.name))
+        })
+    }
+
     /// The number that `spec` is set to, or its default, if it is one that `fits`; else an error that says `what` it is.
     pub fn number<T: FromStr>(&self, spec: &OptionSpec, what: &str, fits: impl Fn(&T) -> bool) -> Result<T> {
         let text = self.get(spec.name).unwrap_or(spec.default);
@@ -221,6 +237,8 @@ pub struct Writer {
     pub many: bool,
     /// What it keeps of attributes, names of dimensions and groups.
     pub metadata: Metadata,
+    /// Whether its arrays may be of texts and bytes of any length, so that such columns of a table become arrays too.
+    pub variable: bool,
     /// Whether the coordinates of a dimension are marked as such.
     pub scales: bool,
     /// Whether it writes the bytes of the data as they are and little more, so that the size of the file is known.
@@ -229,8 +247,6 @@ pub struct Writer {
     pub records: fn(&Options) -> bool,
     /// Whether it holds texts only, so that the text columns of a source stay as they are.
     pub texts: bool,
-    /// Whether its arrays may be of texts of any length, so that the text columns of a table become such.
-    pub text_arrays: bool,
     /// Whether it holds quantised elements as the blocks of this kind that they are stored in, with these options; what it
     /// does not hold is given to it as float32.
     pub blocks: fn(Blocks, &Options) -> bool,
@@ -295,11 +311,11 @@ impl Writer {
             accepts,
             many: false,
             metadata: Metadata::None,
+            variable: false,
             scales: false,
             plain: false,
             records: |_| false,
             texts: false,
-            text_arrays: false,
             blocks: |_, _| false,
             options: &[],
             check: |_| Ok(()),
@@ -706,6 +722,37 @@ impl Payload {
             Data::Arrays(arrays) => Ok(arrays),
             _ => Err(Error::bug("a writer of arrays was given something else")),
         }
+    }
+
+    /// The names of all groups that are written around the arrays `kept`: those that have attributes or stand in
+    /// `parts`, and those that anything lies in. The root is not among them.
+    ///
+    /// # Errors
+    /// `Unsupported` for two arrays of one name and for an array in an array.
+    pub fn groups<'a>(&'a self, kept: impl Iterator<Item = &'a str>) -> Result<BTreeSet<&'a str>> {
+        let all: BTreeSet<&str> = self.arrays()?.iter().map(|(name, _)| name.as_str()).collect();
+        let mut arrays = BTreeSet::new();
+        for name in kept {
+            if !arrays.insert(name) {
+                return Err(Error::unsupported(format!("two arrays are called {name:?}")));
+            }
+        }
+        let named = self.parts.keys().map(String::as_str);
+        let mut groups: BTreeSet<&str> =
+            named.filter(|name| !name.is_empty() && !all.contains(name)).collect();
+        for name in arrays.iter().copied().chain(groups.clone()) {
+            let mut at = name;
+            while let Some((group, _)) = at.rsplit_once('/') {
+                if arrays.contains(group) {
+                    return Err(Error::unsupported(format!(
+                        "{group:?} is an array and holds the array {name:?}"
+                    )));
+                }
+                groups.insert(group);
+                at = group;
+            }
+        }
+        Ok(groups)
     }
 
     /// The only array of a payload for a writer of one array.

@@ -52,36 +52,39 @@ pub fn header(dtype: &DType, shape: &[u64]) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// A type as NumPy describes it.
-fn descr(dtype: &DType) -> Result<String> {
+/// A type without fields as NumPy's type string, `<f4`; for types that NumPy has not the opaque bytes of the same size.
+///
+/// # Errors
+/// `Unsupported` for types with fields and for those without a fixed size.
+pub fn typestr(dtype: &DType) -> Result<String> {
     let time = |letter: char, unit: &TimeUnit| match (unit.count, unit.base) {
-        (_, TimeBase::Generic) => format!("'<{letter}8'"),
-        (1, base) => format!("'<{letter}8[{}]'", base.word()),
-        (count, base) => format!("'<{letter}8[{count}{}]'", base.word()),
+        (_, TimeBase::Generic) => format!("<{letter}8"),
+        (1, base) => format!("<{letter}8[{}]", base.word()),
+        (count, base) => format!("<{letter}8[{count}{}]", base.word()),
     };
     Ok(match dtype {
-        DType::Bool => "'|b1'".into(),
-        DType::I8 => "'|i1'".into(),
-        DType::I16 => "'<i2'".into(),
-        DType::I32 => "'<i4'".into(),
-        DType::I64 => "'<i8'".into(),
-        DType::U8 => "'|u1'".into(),
-        DType::U16 => "'<u2'".into(),
-        DType::U32 => "'<u4'".into(),
-        DType::U64 => "'<u8'".into(),
-        DType::F16 => "'<f2'".into(),
-        DType::F32 | DType::Blocks(_) => "'<f4'".into(),
-        DType::F64 => "'<f8'".into(),
-        DType::Long(kind) => format!("'<f{}'", kind.size()),
-        DType::BF16 => "'|V2'".into(),
-        DType::Mini(_) => "'|V1'".into(),
+        DType::Bool => "|b1".into(),
+        DType::I8 => "|i1".into(),
+        DType::I16 => "<i2".into(),
+        DType::I32 => "<i4".into(),
+        DType::I64 => "<i8".into(),
+        DType::U8 => "|u1".into(),
+        DType::U16 => "<u2".into(),
+        DType::U32 => "<u4".into(),
+        DType::U64 => "<u8".into(),
+        DType::F16 => "<f2".into(),
+        DType::F32 | DType::Blocks(_) => "<f4".into(),
+        DType::F64 => "<f8".into(),
+        DType::Long(kind) => format!("<f{}", kind.size()),
+        DType::BF16 => "|V2".into(),
+        DType::Mini(_) => "|V1".into(),
         // NumPy has none of halves.
-        DType::C32 => "'|V4'".into(),
-        DType::C64 => "'<c8'".into(),
-        DType::C128 => "'<c16'".into(),
-        DType::Bytes(n) => format!("'|S{n}'"),
-        DType::Str(n) => format!("'<U{n}'"),
-        DType::Void(n) => format!("'|V{n}'"),
+        DType::C32 => "|V4".into(),
+        DType::C64 => "<c8".into(),
+        DType::C128 => "<c16".into(),
+        DType::Bytes(n) => format!("|S{n}"),
+        DType::Str(n) => format!("<U{n}"),
+        DType::Void(n) => format!("|V{n}"),
         DType::DateTime(unit) => time('M', unit),
         DType::TimeDelta(unit) => time('m', unit),
         DType::Variable(kind) => {
@@ -90,26 +93,33 @@ fn descr(dtype: &DType) -> Result<String> {
                 kind.word
             )));
         }
-        DType::Struct(record) => {
-            let (mut items, mut at) = (Vec::new(), 0);
-            for field in &record.fields {
-                let gap = field.offset.checked_sub(at).ok_or_else(|| {
-                    Error::unsupported(format!("field {:?} overlaps the one before it", field.name))
-                })?;
-                if gap > 0 {
-                    items.push(format!("('', '|V{gap}')"));
-                }
-                let shape: String = field.shape.iter().map(|side| format!("{side}, ")).collect();
-                let shape = if field.shape.is_empty() { String::new() } else { format!(", ({shape})") };
-                items.push(format!("({}, {}{shape})", quoted(&field.name), descr(&field.dtype)?));
-                at = field.offset + field.bytes()?;
-            }
-            if record.size > at {
-                items.push(format!("('', '|V{}')", record.size - at));
-            }
-            format!("[{}]", items.join(", "))
-        }
+        DType::Struct(_) => return Err(Error::bug("a type string of fields")),
     })
+}
+
+/// A type as NumPy describes it: a Python literal of its type string or of a list of its fields.
+///
+/// # Errors
+/// `Unsupported` for types without a fixed size and for fields that overlap.
+pub fn descr(dtype: &DType) -> Result<String> {
+    let Some(record) = dtype.record() else { return Ok(format!("'{}'", typestr(dtype)?)) };
+    let (mut items, mut at) = (Vec::new(), 0);
+    for field in &record.fields {
+        let gap = field.offset.checked_sub(at).ok_or_else(|| {
+            Error::unsupported(format!("field {:?} overlaps the one before it", field.name))
+        })?;
+        if gap > 0 {
+            items.push(format!("('', '|V{gap}')"));
+        }
+        let shape: String = field.shape.iter().map(|side| format!("{side}, ")).collect();
+        let shape = if field.shape.is_empty() { String::new() } else { format!(", ({shape})") };
+        items.push(format!("({}, {}{shape})", quoted(&field.name), descr(&field.dtype)?));
+        at = field.offset + field.bytes()?;
+    }
+    if record.size > at {
+        items.push(format!("('', '|V{}')", record.size - at));
+    }
+    Ok(format!("[{}]", items.join(", ")))
 }
 
 /// A Python str literal.

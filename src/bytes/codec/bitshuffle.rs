@@ -2,7 +2,7 @@
 //! blocks; as HDF5's filter 32008 it stands alone or before LZ4 or Zstandard.
 //! <https://github.com/kiyo-masui/bitshuffle>
 
-use super::shuffle::unshuffle_into;
+use super::shuffle::{shuffle_into, unshuffle_into};
 use super::{cut_off, lz4, too_much, zstd};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
@@ -142,19 +142,45 @@ fn default_block(size: usize) -> usize {
 
 /// Sorts the bits of elements of `size` bytes: what [`unshuffle_bits`] undoes.
 pub fn shuffle_bits(input: &[u8], size: usize) -> Vec<u8> {
-    let mut out = input.to_vec();
+    let mut out = vec![0; input.len()];
+    shuffle_bits_into(input, size, &mut out, &mut Vec::new());
+    out
+}
+
+/// As [`shuffle_bits`], into a buffer that is as long as the input; `planes` is room for the bytes on their way.
+pub fn shuffle_bits_into(input: &[u8], size: usize, out: &mut [u8], planes: &mut Vec<u8>) {
     let row = input.len() / size.max(1) / 8;
-    out.get_mut(..row * 8 * size).unwrap_or_default().fill(0);
-    for (n, element) in input.chunks_exact(size.max(1)).take(row * 8).enumerate() {
-        for (byte, value) in element.iter().enumerate() {
-            for bit in 0..8 {
-                if let Some(place) = out.get_mut((byte * 8 + bit) * row + n / 8) {
-                    *place |= (value >> bit & 1) << (n % 8);
-                }
+    let whole = row * 8 * size;
+    if size == 0 || whole == 0 || out.len() != input.len() {
+        let len = out.len().min(input.len());
+        if let (Some(to), Some(from)) = (out.get_mut(..len), input.get(..len)) {
+            to.copy_from_slice(from);
+        }
+        return;
+    }
+    let (elements, rest) = input.split_at(whole);
+    let (bits, last) = out.split_at_mut(whole);
+    last.copy_from_slice(rest);
+    planes.clear();
+    planes.resize(whole, 0);
+    shuffle_into(elements, size, planes);
+    for (plane, rows) in planes.chunks_exact(row * 8).zip(bits.chunks_exact_mut(row * 8)) {
+        part_bits(plane, row, rows);
+    }
+}
+
+/// The bytes of `plane` to eight rows of `row` bytes, one a bit.
+fn part_bits(plane: &[u8], row: usize, rows: &mut [u8]) {
+    let mut outs = rows.chunks_exact_mut(row);
+    let mut lanes: [&mut [u8]; 8] = std::array::from_fn(|_| outs.next().unwrap_or_default());
+    for (n, from) in plane.as_chunks::<8>().0.iter().enumerate() {
+        let bits = transposed(u64::from_le_bytes(*from)).to_le_bytes();
+        for (lane, bit) in lanes.iter_mut().zip(bits) {
+            if let Some(place) = lane.get_mut(n) {
+                *place = bit;
             }
         }
     }
-    out
 }
 
 #[cfg(test)]
@@ -174,6 +200,24 @@ mod tests {
             for len in [0, 8, 64, 96, 384, 4800, 4801] {
                 there_and_back(len, size);
             }
+        }
+    }
+
+    #[test]
+    fn each_bit_comes_to_its_place() {
+        for (len, size) in [(4801, 4), (96, 12), (80, 1), (4096, 2)] {
+            let bytes: Vec<u8> = (0..len as u32).map(|n| ((n * 31) ^ (n >> 5)) as u8).collect();
+            let row = len / size / 8;
+            let mut expected = bytes.clone();
+            expected[..row * 8 * size].fill(0);
+            for (n, element) in bytes.chunks_exact(size).take(row * 8).enumerate() {
+                for (byte, value) in element.iter().enumerate() {
+                    for bit in 0..8 {
+                        expected[(byte * 8 + bit) * row + n / 8] |= (value >> bit & 1) << (n % 8);
+                    }
+                }
+            }
+            assert_eq!(shuffle_bits(&bytes, size), expected, "{len} bytes of {size}");
         }
     }
 

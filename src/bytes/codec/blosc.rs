@@ -5,6 +5,8 @@
 //! Not read, and refused by name: codecs and filters that are plugins (NDLZ, ZFP, Grok …; ByteDelta is read),
 //! instrumented chunks, blocks of variable length.
 
+pub mod encode;
+
 use super::bitshuffle::unshuffle_bits;
 use super::shuffle::unshuffle_into;
 use super::{blosclz, cut_off, deflate, lz4, snappy, too_much, zstd};

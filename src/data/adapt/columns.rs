@@ -22,6 +22,11 @@ impl NullRule {
     pub fn fill(&self, yes: bool) {
         self.0.store(yes, Ordering::Relaxed);
     }
+
+    /// Whether nulls are filled.
+    pub(super) fn fills(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 /// The element type and the shape of one cell that hold values of an Arrow type exactly; `None` for types
@@ -178,66 +183,6 @@ fn pick(task: &Task, whole: Vec<u8>, columns: &Columns, region: &Region, out: &m
     let source = crate::bytes::source::Source::memory("rows", whole);
     let inner = crate::data::content::array::Plain::new(source, 0, columns.dtype.clone(), shape)?;
     inner.read(task, &Region(spans), out)
-}
-
-/// Whether the cells of a type are texts of any length, in any of Arrow's forms.
-pub fn is_text(data_type: &DataType) -> bool {
-    match data_type {
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
-        DataType::Dictionary(_, values) => is_text(values),
-        DataType::RunEndEncoded(_, values) => is_text(values.data_type()),
-        _ => false,
-    }
-}
-
-/// A column of texts as an array of texts of any length; null cells are refused, or null in what
-/// [`Array::column`] gives once the user agreed to lose them.
-pub struct TextColumn {
-    table: Arc<dyn Table>,
-    dtype: DType,
-    shape: Vec<u64>,
-    nulls: NullRule,
-}
-
-impl TextColumn {
-    /// The only column of `table`, which has `rows` rows.
-    pub fn new(table: Arc<dyn Table>, rows: u64, nulls: NullRule) -> Self {
-        TextColumn { table, dtype: DType::text(), shape: vec![rows], nulls }
-    }
-}
-
-impl Array for TextColumn {
-    fn dtype(&self) -> &DType {
-        &self.dtype
-    }
-
-    fn shape(&self) -> &[u64] {
-        &self.shape
-    }
-
-    fn read(&self, _task: &Task, _region: &Region, _out: &mut [u8]) -> Result<()> {
-        Err(Error::bug("bytes of texts of any length"))
-    }
-
-    fn column(&self, task: &Task, region: &Region) -> Result<ArrayRef> {
-        region.check(&self.shape)?;
-        let Some(rows) = region.0.first() else { return Err(Error::bug("texts without a dimension")) };
-        let batch = crate::data::scan::read_rows(self.table.as_ref(), task, rows.start..rows.end(), &[0])?;
-        let column = batch.columns().first().ok_or_else(|| Error::bug("a column that is not there"))?;
-        let texts = cast(column, &DataType::Utf8)?;
-        let found = texts.logical_null_count();
-        if found > 0 && !self.nulls.0.load(Ordering::Relaxed) {
-            let name = self.table.schema().fields().first().map_or("", |field| field.name().as_str());
-            let what = "which an array cannot hold; with consent to losses they become empty text";
-            return Err(Error::unsupported(format!("{found} null cells, {what}"))
-                .in_node(&format!("column {name:?}")));
-        }
-        if rows.step == 1 {
-            return Ok(texts);
-        }
-        let wanted = UInt64Array::from_iter_values((0..rows.count).map(|n| n * rows.step));
-        Ok(take(&texts, &wanted, None)?)
-    }
 }
 
 /// A table as an array of records in one dimension, whatever its columns hold: they come as Arrow columns.

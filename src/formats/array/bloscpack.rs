@@ -9,6 +9,7 @@
 mod header;
 #[cfg(test)]
 mod tests;
+mod write;
 
 use crate::bytes::codec::{blosc, checksum};
 use crate::bytes::error::{Error, ErrorKind, Result, UnlessCancelled};
@@ -19,7 +20,7 @@ use crate::data::chunked::{Chunked, Chunks};
 use crate::data::content::array::Plain;
 use crate::data::content::{Array, ArrayFacts, Block, Content, Kind, Layout};
 use crate::data::dtype::DType;
-use crate::data::format::{Format, Opening};
+use crate::data::format::{Format, Opening, Target};
 use crate::data::node::Node;
 use crate::data::region::{Region, Span};
 use crate::data::sniff::{Head, Magic, Match};
@@ -34,6 +35,7 @@ pub static FORMAT: Format = Format {
     magic: &[Magic::at(0, header::MAGIC)],
     sniff: Some(sniff),
     reads: &[Kind::Array, Kind::Bytes],
+    targets: &[Target::new("bloscpack", "Bloscpack", &["blp"], &write::WRITER)],
     ..Format::new("bloscpack", "Bloscpack", open)
 };
 
@@ -77,8 +79,10 @@ fn open(opening: &Opening) -> Result<Node> {
     };
     node.remarks.extend(file.header.remarks());
     let mut attributes = std::mem::take(&mut node.attributes);
-    node.attributes = file.header.attributes();
-    node.reader.insert(0, ("checksum".to_owned(), file.header.checksum().into()));
+    let (mut described, own) = file.header.attributes();
+    node.attributes = own;
+    described.insert(0, ("checksum".to_owned(), file.header.checksum().into()));
+    node.reader.splice(0..0, described);
     node.attributes.append(&mut attributes);
     node.problem = problem.or(node.problem);
     Ok(node)

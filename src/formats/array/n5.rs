@@ -9,10 +9,11 @@ mod block;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod write;
 
 use crate::bytes::error::{Error, Result};
 use crate::data::content::Kind;
-use crate::data::format::{Format, Opening};
+use crate::data::format::{Format, Opening, Target};
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};
 use tree::Hierarchy;
@@ -25,6 +26,7 @@ pub static FORMAT: Format = Format {
     extensions: &["n5"],
     sniff: Some(sniff),
     reads: &[Kind::Array],
+    targets: &[Target::new("n5", "N5", &["n5"], &write::WRITER)],
     ..Format::new("n5", "N5", open)
 };
 

@@ -14,9 +14,13 @@ use serde_json::Value as Json;
 /// The magic number.
 pub(super) const MAGIC: &[u8] = b"blpk";
 /// Bytes of the header, and of the one of the metadata.
-const HEADER: u64 = 32;
+pub(super) const HEADER: u64 = 32;
 /// The version of the format that is read; earlier ones were of test releases.
-const VERSION: u8 = 3;
+pub(super) const VERSION: u8 = 3;
+/// What kind of metadata they are: eight bytes.
+pub(super) const JSON: &[u8] = b"JSON\0\0\0\0";
+/// What the metadata say of an array.
+const DESCRIPTION: [&str; 4] = ["dtype", "shape", "order", "container"];
 /// The least that a chunk takes in the file.
 const LEAST: u64 = 16;
 
@@ -50,6 +54,16 @@ impl Check {
     fn new(code: u8) -> Result<Check> {
         let known = Self::ALL.get(usize::from(code)).map(|(check, _, _)| *check);
         known.ok_or_else(|| Error::malformed(format!("header: checksums of kind {code}")))
+    }
+
+    /// The one of a word.
+    pub(super) fn of_word(word: &str) -> Option<Check> {
+        Self::ALL.iter().find(|(_, known, _)| *known == word).map(|(check, _, _)| *check)
+    }
+
+    /// Its number in the header.
+    pub(super) fn code(self) -> u8 {
+        Self::ALL.iter().position(|(check, _, _)| *check == self).unwrap_or(0) as u8
     }
 
     pub(super) fn word(self) -> &'static str {
@@ -217,15 +231,23 @@ impl Header {
         remarks
     }
 
-    /// The metadata, and how chunks are checked.
-    pub(super) fn attributes(&self) -> Vec<(String, Value)> {
+    /// What the metadata say of an array, and the others.
+    pub(super) fn attributes(&self) -> (Vec<(String, Value)>, Vec<(String, Value)>) {
+        let is_numpy = self.is_numpy();
         match &self.metadata {
             Some(Json::Object(entries)) => {
-                entries.iter().map(|(k, v)| (k.clone(), v.clone().into())).collect()
+                let all = entries.iter().map(|(k, v)| (k.clone(), Value::from(v.clone())));
+                all.partition(|(key, _)| is_numpy && DESCRIPTION.contains(&key.as_str()))
             }
-            Some(other) => vec![("metadata".to_owned(), other.clone().into())],
-            None => Vec::new(),
+            Some(other) => (Vec::new(), vec![("metadata".to_owned(), other.clone().into())]),
+            None => Default::default(),
         }
+    }
+
+    /// Whether the metadata describe an array.
+    fn is_numpy(&self) -> bool {
+        let container = self.metadata.as_ref().and_then(|metadata| metadata.get("container"));
+        container.and_then(Json::as_str) == Some("numpy")
     }
 
     /// The word for the checksums of the chunks.
@@ -235,10 +257,7 @@ impl Header {
 
     /// The array, where the metadata describe one.
     pub(super) fn numpy(&self) -> Option<Result<Numpy>> {
-        let metadata = self.metadata.as_ref()?.as_object()?;
-        if metadata.get("container").and_then(Json::as_str) != Some("numpy") {
-            return None;
-        }
+        let metadata = self.metadata.as_ref()?.as_object().filter(|_| self.is_numpy())?;
         let get = |name: &str| {
             metadata.get(name).ok_or_else(|| Error::malformed(format!("metadata: there is no {name:?}")))
         };

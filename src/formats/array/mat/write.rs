@@ -40,7 +40,7 @@ const TEXTS: OptionSpec = OptionSpec::new(
 /// The writer.
 pub(super) const WRITER: Writer = Writer {
     many: true,
-    text_arrays: true,
+    variable: true,
     options: &[COMPRESSION, LEVEL, ONED, TEXTS],
     check,
     ..Writer::new(&[Kind::Array], losses, write)

@@ -9,8 +9,11 @@ use serde_json::{Map, Value as Json};
 
 /// The most dimensions of an array.
 const DIMENSIONS: usize = 64;
+/// The version of the format, which the root says.
+pub(super) const VERSION: &str = "n5";
 /// The keys that describe the array itself.
-const RESERVED: [&str; 5] = ["dimensions", "blockSize", "dataType", "compression", "compressionType"];
+pub(super) const RESERVED: [&str; 5] =
+    ["dimensions", "blockSize", "dataType", "compression", "compressionType"];
 
 /// A document.
 pub(super) type Object = Map<String, Json>;

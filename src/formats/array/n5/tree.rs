@@ -62,6 +62,8 @@ impl Hierarchy {
         if node.label == "group" {
             node.label = "N5";
         }
+        (node.reader, node.attributes) =
+            node.attributes.into_iter().partition(|(key, _)| key == attributes::VERSION);
         Ok(node)
     }
 

@@ -5,8 +5,10 @@ use crate::bytes::error::{Error, Result};
 use crate::bytes::guard::catch_decoder_panic;
 use crate::data::dtype::DType;
 use bytemuck::Pod;
+use pco::ChunkConfig;
 use pco::data_types::Number;
-use pco::standalone::simple_decompress_into;
+use pco::errors::PcoResult;
+use pco::standalone::{simple_compress, simple_decompress_into};
 
 /// Whether numbers of a type are stored so.
 pub(super) fn holds(dtype: &DType) -> bool {
@@ -55,6 +57,31 @@ fn numbers<T: Number + Pod>(input: &[u8], most: usize) -> Result<Vec<u8>> {
     Ok(bytemuck::cast_slice(&out).to_vec())
 }
 
+/// Numbers of the type in the same form, with a level from 0 to 12.
+///
+/// # Errors
+/// `Bug` for numbers of another type, `Limit` where they cannot be encoded.
+pub(super) fn encode(input: &[u8], dtype: &DType, level: u8) -> Result<Vec<u8>> {
+    let config = ChunkConfig::default().with_compression_level(level.into());
+    let encode: fn(&[u8], &ChunkConfig) -> PcoResult<Vec<u8>> = match dtype {
+        DType::I16 => packed::<i16>,
+        DType::I32 => packed::<i32>,
+        DType::I64 => packed::<i64>,
+        DType::U16 => packed::<u16>,
+        DType::U32 => packed::<u32>,
+        DType::U64 => packed::<u64>,
+        DType::F16 => packed::<half::f16>,
+        DType::F32 => packed::<f32>,
+        DType::F64 => packed::<f64>,
+        _ => return Err(Error::bug(format!("pcodec of {dtype}"))),
+    };
+    encode(input, &config).map_err(|error| Error::limit(format!("pcodec data: {error}")))
+}
+
+fn packed<T: Number + Pod>(input: &[u8], config: &ChunkConfig) -> PcoResult<Vec<u8>> {
+    simple_compress(&bytemuck::pod_collect_to_vec::<u8, T>(input), config)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -65,6 +92,8 @@ mod tests {
         let packed = pco::standalone::simple_compress(&numbers, &pco::ChunkConfig::default()).unwrap();
         let bytes: Vec<u8> = bytemuck::cast_slice(&numbers).to_vec();
         assert_eq!(decode(&packed, &DType::F32, bytes.len()).unwrap(), bytes);
+        let own = encode(&bytes, &DType::F32, 8).unwrap();
+        assert_eq!(decode(&own, &DType::F32, bytes.len()).unwrap(), bytes);
         assert!(decode(&packed, &DType::F32, bytes.len() - 4).unwrap_err().message().contains("more than"));
         assert!(decode(&packed, &DType::I32, bytes.len()).is_err(), "of another type");
         for cut in [0, 3, 7, packed.len() / 2, packed.len() - 1] {

@@ -1,15 +1,22 @@
-//! Writes Zarr version 3: a group of arrays in chunks, as a folder or as a ZIP archive of the same keys.
-//! Chunks that hold nothing but zeros, the fill value, are left out, as other writers do. The root repeats
-//! all metadata (consolidated), so that readers need one document.
-//! <https://zarr-specs.readthedocs.io/en/latest/v3/core/index.html>
+//! Writes Zarr, version 3 or 2: a group of arrays in chunks, as a folder or as a ZIP archive of the same keys.
+//! Chunks that hold nothing but zeros, the fill value, are left out, as other writers do. All metadata stand in one
+//! document too (consolidated), so that readers need no other.
+//! <https://zarr-specs.readthedocs.io/en/latest/v3/core/index.html>,
+//! <https://zarr-specs.readthedocs.io/en/latest/v2/v2.0.html>; the names of dimensions in version 2 are xarray's:
+//! <https://docs.xarray.dev/en/stable/internals/zarr-encoding-spec.html>
 
+mod append;
 mod data_type;
+mod document;
 mod encode;
 mod grid;
+mod options;
 mod store;
 
-use super::json::BASE64;
+pub use append::append;
+
 use crate::bytes::archive::write::archive;
+use crate::bytes::codec::checksum;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::strides;
@@ -17,28 +24,15 @@ use crate::bytes::task::Task;
 use crate::data::chunked::write::{each_chunk, elements};
 use crate::data::content::{Array, Kind};
 use crate::data::dtype::DType;
-use crate::data::format::{
-    Attributes, Files, Loss, Metadata, OptionSpec, Options, Payload, Sink, WriteTo, Writer,
-};
+use crate::data::format::{Files, Loss, LossKind, Metadata, Options, Payload, Sink, WriteTo, Writer};
+use crate::data::format::{loss, note};
 use crate::data::scan::array_bytes;
-use base64::Engine;
 use data_type::Stored;
-use encode::{Elements, Encoder};
+use encode::{Codecs, Elements};
 use grid::Grid;
+use options::{Settings, Version};
 use rayon::prelude::*;
-use serde_json::{Map, Value as Json, json};
-use std::collections::BTreeMap;
-
-const COMPRESSION: OptionSpec =
-    OptionSpec::new("compression", "How chunks are compressed").one_of("zstd", &["zstd", "gzip", "none"]);
-
-const CHUNKS: OptionSpec = OptionSpec::new(
-    "chunks",
-    "The shape of a chunk (100,100), for arrays of as many dimensions; auto: the source's, or about 1 MB",
-)
-.default("auto");
-
-const SHARDS: OptionSpec = OptionSpec::new("shards", "The shape of a shard of chunks, which is one file (1000,1000); auto: about 64 MB; none: each chunk is one").default("none");
+use serde_json::{Map, Value as Json};
 
 /// The writer of a folder.
 pub const WRITER: Writer = Writer { write: WriteTo::Folder(write_keys), ..ZIP };
@@ -46,14 +40,47 @@ pub const WRITER: Writer = Writer { write: WriteTo::Folder(write_keys), ..ZIP };
 pub const ZIP: Writer = Writer {
     many: true,
     metadata: Metadata::Tree,
-    options: &[COMPRESSION, CHUNKS, SHARDS],
+    variable: true,
+    options: options::ALL,
+    check,
     ..Writer::new(&[Kind::Array], losses, write)
 };
 
-fn losses(payload: &Payload, _options: &Options) -> Vec<Loss> {
+/// Refuses what neither version holds, where there is nothing else.
+fn check(payload: &Payload) -> Result<()> {
+    let mut refused = None;
+    for (name, array) in payload.arrays()? {
+        match Stored::new(array.dtype(), Version::V3)
+            .or_else(|e| Stored::new(array.dtype(), Version::V2).or(Err(e)))
+        {
+            Ok(_) => return Ok(()),
+            Err(error) => refused = refused.or(Some(error.in_node(name))),
+        }
+    }
+    refused.map_or(Ok(()), Err)
+}
+
+fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
     let mut losses = Vec::new();
+    let settings = Settings::of(options).ok();
+    let version = settings.map_or(Version::V3, |settings| settings.version);
     for (name, array) in payload.arrays().unwrap_or_default() {
-        losses.extend(data_type::remark(array.dtype()).map(|remark| remark.at(name)));
+        let dtype = array.dtype();
+        if let Err(error) = Stored::new(dtype, version) {
+            let what = format!("it is left out: {}", error.message());
+            losses.push(loss(LossKind::Type, what).at(name));
+            continue;
+        }
+        losses.extend(data_type::remark(dtype).map(|remark| remark.at(name)));
+        if let Some(keep) = settings.and_then(|settings| settings.rounds(dtype)) {
+            let what = format!("{keep} bits of the mantissa are kept, the others are rounded to zero");
+            losses.push(loss(LossKind::Precision, what).at(name).if_any());
+        }
+        let own = payload.parts.get(name);
+        if version == Version::V2 && own.is_some_and(|own| own.get(document::DIMENSIONS).is_some()) {
+            let what = "it holds the names of the dimensions in version 2";
+            losses.push(note(LossKind::Attribute, what).at(name).of(document::DIMENSIONS));
+        }
     }
     losses
 }
@@ -65,63 +92,47 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
 /// Writes the hierarchy to any store of keys.
 ///
 /// # Errors
-/// `Unsupported` for types that Zarr has not and for names that are no paths; those of reading and writing.
+/// `Unsupported` where Zarr has no type for any of the arrays and for names that are no paths; those of reading and
+/// writing.
 fn write_keys(task: &Task, payload: &Payload, options: &Options, keys: &mut dyn Files) -> Result<()> {
-    let compression = Compression::parse(options)?;
-    let mut total = 0u64;
-    let mut arrays = Vec::new();
+    let settings = Settings::of(options)?;
+    let (mut total, mut jobs, mut refused) = (0u64, Vec::new(), None);
     for (name, array) in payload.arrays()? {
         check_name(name)?;
-        let stored = Stored::new(array.dtype()).map_err(|e| e.in_node(name))?;
-        let grid = Grid::new(array.as_ref(), options)?;
+        match Stored::new(array.dtype(), settings.version) {
+            Ok(stored) => jobs.push(Job::new(name, array.as_ref(), stored, &settings, options)?),
+            Err(error) => refused = refused.or(Some(error.in_node(name))),
+        }
         total = total.saturating_add(array_bytes(array.as_ref())?);
-        let own = payload.parts.get(name).map(|own| spelled(own, array.dtype())).unwrap_or_default();
-        let document = document(array.as_ref(), &stored, &grid, compression, own);
-        arrays.push((name, array, stored, grid, document));
+    }
+    // What was left out was named before.
+    if let Some(error) = refused.filter(|_| jobs.is_empty()) {
+        return Err(error);
     }
     task.set_total(total);
-    let mut documents: BTreeMap<String, Json> = BTreeMap::new();
-    for (name, _, _, _, document) in &arrays {
-        if documents.insert((*name).clone(), document.clone()).is_some() {
-            return Err(Error::unsupported(format!("two arrays are called {name:?}")));
-        }
+    for job in &mut jobs {
+        let own = payload.parts.get(job.name).cloned().unwrap_or_default();
+        job.describe(&own, settings.version);
     }
-    for name in payload.parts.keys().filter(|name| !name.is_empty()) {
-        check_name(name)?;
-        documents.entry(name.clone()).or_insert_with(|| group_document(payload.group(name)));
-    }
-    for name in documents.keys().cloned().collect::<Vec<_>>() {
-        let mut at = name.as_str();
-        while let Some((group, _)) = at.rsplit_once('/') {
-            let made =
-                documents.entry(group.to_owned()).or_insert_with(|| group_document(payload.group(group)));
-            if made.get("node_type") != Some(&Json::from("group")) {
-                return Err(Error::unsupported(format!(
-                    "{group:?} is an array and holds the array {name:?}"
-                )));
-            }
-            at = group;
-        }
-    }
-    let mut root = group_document(spelled(&payload.attributes, &DType::U8));
-    let consolidated = json!({"kind": "inline", "must_understand": false, "metadata": documents});
-    insert(&mut root, "consolidated_metadata", consolidated);
-    keys.put("zarr.json", &bytes_of(&root)?)?;
-    for (path, document) in &documents {
-        keys.put(&format!("{path}/zarr.json"), &bytes_of(document)?)?;
-    }
-    for (name, array, stored, grid, _) in arrays {
-        task.set_message(name.clone());
-        let job = Job::new(array.as_ref(), stored, grid, compression)?;
-        job.run(task, name, keys).map_err(|e| e.in_node(name))?;
+    document::put(payload, &jobs, &settings, keys)?;
+    for job in &jobs {
+        task.set_message(job.name.to_owned());
+        job.run(task, &|index| key(index, settings.version), keys).map_err(|e| e.in_node(job.name))?;
     }
     Ok(())
 }
 
+/// Names of documents, which are no names of nodes.
+const DOCUMENTS: [&str; 5] = ["zarr.json", ".zgroup", ".zarray", ".zattrs", ".zmetadata"];
+
 /// Names become paths of keys.
 fn check_name(name: &str) -> Result<()> {
     let fits = |part: &str| {
-        !part.is_empty() && part != "." && part != ".." && part != "zarr.json" && !part.contains(['\\', '\0'])
+        !part.is_empty()
+            && part != "."
+            && part != ".."
+            && !DOCUMENTS.contains(&part)
+            && !part.contains(['\\', '\0'])
     };
     match name.split('/').all(fits) && name.len() < 4096 {
         true => Ok(()),
@@ -129,140 +140,41 @@ fn check_name(name: &str) -> Result<()> {
     }
 }
 
-impl Payload {
-    /// The attributes of a group as Zarr has them.
-    fn group(&self, name: &str) -> Map<String, Json> {
-        self.parts.get(name).map(|own| spelled(own, &DType::U8)).unwrap_or_default()
-    }
-}
-
-/// Attributes of an array of `dtype` (or of a group, which is of none) as JSON.
-fn spelled(attributes: &Attributes, dtype: &DType) -> Map<String, Json> {
-    let mut out = Map::new();
-    for (name, value) in &attributes.list {
-        let exact = attributes.exact(name, value);
-        // xarray keeps the value for *missing* of floats as the Base64 of a double, since JSON has no NaN.
-        let missing = exact.as_f64().or_else(|| exact.as_str().and_then(|text| text.parse().ok()));
-        let json = match missing.filter(|_| name == "_FillValue" && dtype.is_float()) {
-            Some(missing) => Json::from(BASE64.encode(f64::to_le_bytes(missing))),
-            None => exact,
-        };
-        out.insert(name.clone(), json);
-    }
-    out
-}
-
-fn group_document(attributes: Map<String, Json>) -> Json {
-    json!({"zarr_format": 3, "node_type": "group", "attributes": attributes})
-}
-
-fn bytes_of(document: &Json) -> Result<Vec<u8>> {
-    serde_json::to_vec_pretty(document).map_err(|e| Error::bug(format!("metadata that are no JSON: {e}")))
-}
-
-/// What makes bytes of a chunk's elements.
-fn chunk_codecs(stored: &Stored, compression: Compression) -> Vec<Json> {
-    std::iter::once(stored.codec.clone()).chain(compression.codec()).collect()
-}
-
-/// What makes bytes of a shard's index.
-fn index_codecs() -> Vec<Json> {
-    vec![json!({"name": "bytes", "configuration": {"endian": "little"}}), json!({"name": "crc32c"})]
-}
-
-/// The `zarr.json` of an array.
-fn document(
-    array: &dyn Array,
-    stored: &Stored,
-    grid: &Grid,
-    compression: Compression,
-    attributes: Map<String, Json>,
-) -> Json {
-    let mut codecs = chunk_codecs(stored, compression);
-    if grid.is_sharded() {
-        codecs = vec![json!({"name": "sharding_indexed", "configuration": {
-            "chunk_shape": grid.chunk, "codecs": codecs, "index_codecs": index_codecs(), "index_location": "end"}})];
-    }
-    let mut document = json!({
-        "zarr_format": 3,
-        "node_type": "array",
-        "shape": array.shape(),
-        "data_type": stored.data_type,
-        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": grid.shard}},
-        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
-        "fill_value": stored.fill,
-        "codecs": codecs,
-        "attributes": attributes,
-        "storage_transformers": [],
-    });
-    let axes = array.facts().axes;
-    if axes.len() == array.shape().len() && axes.iter().any(|axis| !axis.name.is_empty()) {
-        let name = |name: &String| if name.is_empty() { Json::Null } else { Json::from(name.as_str()) };
-        insert(&mut document, "dimension_names", axes.iter().map(|axis| name(&axis.name)).collect());
-    }
-    document
-}
-
-/// Sets an entry of a document, which is an object.
-fn insert(document: &mut Json, name: &str, value: Json) {
-    if let Some(entries) = document.as_object_mut() {
-        entries.insert(name.to_owned(), value);
-    }
-}
-
-/// How bytes are compressed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Compression {
-    Zstd,
-    Gzip,
-    None,
-}
-
-impl Compression {
-    fn parse(options: &Options) -> Result<Self> {
-        Ok(match options.choice(&COMPRESSION)? {
-            "gzip" => Compression::Gzip,
-            "none" => Compression::None,
-            _ => Compression::Zstd,
-        })
-    }
-
-    fn codec(self) -> Option<Json> {
-        match self {
-            Compression::Zstd => {
-                Some(json!({"name": "zstd", "configuration": {"level": 3, "checksum": false}}))
-            }
-            Compression::Gzip => Some(json!({"name": "gzip", "configuration": {"level": 6}})),
-            Compression::None => None,
-        }
-    }
-}
-
 /// One array on its way.
 struct Job<'a> {
+    name: &'a str,
     array: &'a dyn Array,
     stored: Stored,
     grid: Grid,
-    chunks: Encoder,
-    index: Encoder,
+    codecs: Codecs,
+    document: Json,
+    attributes: Map<String, Json>,
 }
 
 impl<'a> Job<'a> {
-    fn new(array: &'a dyn Array, stored: Stored, grid: Grid, compression: Compression) -> Result<Self> {
-        let chunks = Encoder::new(&chunk_codecs(&stored, compression), &grid.chunk, stored.elements)?;
-        let mut entries = grid.inside();
-        entries.push(2);
-        let index = Encoder::new(&index_codecs(), &entries, Elements::Bytes(8))?;
-        Ok(Job { array, stored, grid, chunks, index })
+    fn new(
+        name: &'a str,
+        array: &'a dyn Array,
+        stored: Stored,
+        settings: &Settings,
+        options: &Options,
+    ) -> Result<Self> {
+        let grid = Grid::new(array, options, settings.version == Version::V3)?;
+        let codecs = Codecs::new(array.dtype(), stored.elements, settings);
+        Ok(Job { name, array, stored, grid, codecs, document: Json::Null, attributes: Map::new() })
     }
 
-    /// Writes all keys.
-    fn run(&self, task: &Task, name: &str, keys: &mut dyn Files) -> Result<()> {
+    /// Writes all chunks, each under the `key` below the array that its numbers make.
+    fn run(
+        &self,
+        task: &Task,
+        key: &(dyn Fn(&[u64]) -> String + Sync),
+        keys: &mut dyn Files,
+    ) -> Result<()> {
         let made = |index: &[u64]| self.key(task, index);
         each_chunk(task, self.array, &self.grid.shard, made, |index, bytes| {
             let Some(bytes) = bytes else { return Ok(()) };
-            let key = index.iter().fold(format!("{name}/c"), |key, at| format!("{key}/{at}"));
-            keys.put(&key, &bytes)
+            keys.put(&format!("{}/{}", self.name, key(index)), &bytes)
         })
     }
 
@@ -284,7 +196,7 @@ impl<'a> Job<'a> {
         if chunks.iter().all(Option::is_none) {
             return Ok(None);
         }
-        let (mut out, mut index) = (Vec::new(), Vec::with_capacity(chunks.len() * 16));
+        let (mut out, mut index) = (Vec::new(), Vec::with_capacity(chunks.len() * 16 + 4));
         for chunk in &chunks {
             let (offset, len) = match chunk {
                 Some(bytes) => (out.len() as u64, bytes.len() as u64),
@@ -294,7 +206,8 @@ impl<'a> Job<'a> {
             index.extend(len.to_le_bytes());
             out.extend_from_slice(chunk.as_deref().unwrap_or_default());
         }
-        out.append(&mut self.index.encode(index)?);
+        index.extend(checksum::crc32c(&index).to_le_bytes());
+        out.append(&mut index);
         Ok(Some(out))
     }
 
@@ -307,19 +220,28 @@ impl<'a> Job<'a> {
         }
         if !matches!(self.stored.elements, Elements::Bytes(_)) {
             let column = self.array.column(task, &region)?;
-            return self.chunks.encode_column(&column, &self.grid.whole_rows(&region)?).map(Some);
+            return self.codecs.encode_column(&column, &self.grid.whole_rows(&region)?).map(Some);
         }
         let whole = elements(task, self.array, &self.grid.chunk, index)?;
         if self.stored.zeros_are_fill && whole.iter().all(|&byte| byte == 0) {
             return Ok(None);
         }
-        self.chunks.encode(self.stored.packed(self.array.dtype(), whole)?).map(Some)
+        self.codecs.encode(self.stored.packed(self.array.dtype(), whole)?).map(Some)
+    }
+}
+
+/// The key of a chunk below its array.
+fn key(index: &[u64], version: Version) -> String {
+    match version {
+        Version::V3 => index.iter().fold("c".to_owned(), |key, at| format!("{key}/{at}")),
+        Version::V2 if index.is_empty() => "0".to_owned(),
+        Version::V2 => index.iter().map(u64::to_string).collect::<Vec<_>>().join("."),
     }
 }
 
 /// Whether a type can be written.
 pub fn holds(dtype: &DType) -> bool {
-    Stored::new(dtype).is_ok()
+    Stored::new(dtype, Version::V3).is_ok()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The shapes of chunks and shards, and which part of an array each holds.
 
-use super::{CHUNKS, SHARDS};
-use crate::bytes::error::Result;
+use super::options::{CHUNKS, SHARDS};
+use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::strides::{self, Axis};
 use crate::data::chunked::write;
@@ -9,14 +9,11 @@ use crate::data::content::Array;
 use crate::data::format::Options;
 use crate::data::region::Region;
 
-/// About how many bytes a chunk has that nobody asked for.
-const CHUNK: u64 = 1 << 20;
-/// The same for a shard.
+/// About how many bytes a shard has that nobody asked for.
 const SHARD: u64 = 64 << 20;
-/// Chunks of the source between these sizes are kept.
-const KEPT: std::ops::RangeInclusive<u64> = (64 << 10)..=(16 << 20);
 
 /// The chunks of one array.
+#[derive(Clone)]
 pub(super) struct Grid {
     shape: Vec<u64>,
     pub(super) chunk: Vec<u64>,
@@ -26,20 +23,19 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    pub(super) fn new(array: &dyn Array, options: &Options) -> Result<Self> {
+    pub(super) fn new(array: &dyn Array, options: &Options, has_shards: bool) -> Result<Self> {
         let shape = array.shape().to_vec();
         // Elements without a size: a guess.
         let size = array.dtype().size().max(if array.dtype().is_variable() { 32 } else { 1 });
-        let chunk = match write::sides(CHUNKS.name, options.get(CHUNKS.name).unwrap_or(CHUNKS.default))? {
-            Some(sides) if sides.len() == shape.len() => {
-                sides.iter().zip(&shape).map(|(side, len)| *side.min(&(*len).max(1))).collect()
-            }
-            _ => chosen(array, &shape, size),
-        };
-        limits::check(limits::bytes(&chunk, size)?, limits::CHUNK, "a chunk")?;
+        let chunk = write::chunk_of(array, size, &CHUNKS, options)?;
         let wanted = options.get(SHARDS.name).unwrap_or(SHARDS.default);
+        if !has_shards && !matches!(wanted, "none" | "") {
+            return Err(Error::unsupported(format!(
+                "shards={wanted}: version 2 of Zarr has no shards (zarr_format=3 has)"
+            )));
+        }
         let shard = match (wanted, write::sides(SHARDS.name, wanted)?) {
-            ("auto", _) => grown(&chunk, &shape, size),
+            ("auto", _) => write::grown(&chunk, &shape, size, SHARD),
             (_, Some(sides)) if sides.len() == shape.len() => {
                 // A whole number of chunks.
                 sides
@@ -53,6 +49,21 @@ impl Grid {
         limits::check(limits::bytes(&shard, size)?, limits::CHUNK, "a shard")?;
         let sharded = !shape.is_empty() && (wanted == "auto" || shard != chunk);
         Ok(Grid { shape, chunk, shard, sharded })
+    }
+
+    /// The chunks of an array that is there already.
+    pub(super) fn known(shape: &[u64], chunk: Vec<u64>, shard: Vec<u64>, sharded: bool) -> Result<Self> {
+        let fits = |sides: &[u64]| sides.len() == shape.len() && !sides.contains(&0);
+        if !fits(&chunk) || !fits(&shard) || shard.iter().zip(&chunk).any(|(whole, part)| whole % part != 0) {
+            return Err(Error::malformed(format!("chunks of {chunk:?} and shards of {shard:?}")));
+        }
+        limits::check(limits::elements(&shard)?, limits::CHUNK, "a shard")?;
+        Ok(Grid { shape: shape.to_vec(), chunk, shard, sharded })
+    }
+
+    /// The same chunks over an array of another shape.
+    pub(super) fn cover(&mut self, shape: &[u64]) {
+        self.shape = shape.to_vec();
     }
 
     pub(super) fn is_sharded(&self) -> bool {
@@ -82,39 +93,5 @@ impl Grid {
             }
         });
         Ok(cells)
-    }
-}
-
-/// The source's own chunks where they are of a fair size, else the array halved along its longest side until
-/// it is small enough.
-fn chosen(array: &dyn Array, shape: &[u64], size: u64) -> Vec<u64> {
-    let bytes = |sides: &[u64]| limits::bytes(sides, size).unwrap_or(u64::MAX);
-    if let Some(chunks) = array.facts().chunks.filter(|chunks| chunks.len() == shape.len())
-        && KEPT.contains(&bytes(&chunks))
-    {
-        return chunks.iter().zip(shape).map(|(side, len)| (*side).min(*len).max(1)).collect();
-    }
-    write::halved(shape, CHUNK / size)
-}
-
-/// Chunks doubled along the sides that have most of them, up to a shard's size.
-fn grown(chunk: &[u64], shape: &[u64], size: u64) -> Vec<u64> {
-    let mut shard = chunk.to_vec();
-    loop {
-        let left = |axis: usize| {
-            shape.get(axis).copied().unwrap_or(0).div_ceil(shard.get(axis).copied().unwrap_or(1))
-        };
-        let Some(axis) = (0..shard.len()).filter(|&axis| left(axis) > 1).max_by_key(|&axis| left(axis))
-        else {
-            return shard;
-        };
-        let mut larger = shard.clone();
-        if let Some(side) = larger.get_mut(axis) {
-            *side = side.saturating_mul(2);
-        }
-        if limits::bytes(&larger, size).unwrap_or(u64::MAX) > SHARD {
-            return shard;
-        }
-        shard = larger;
     }
 }
