@@ -65,7 +65,7 @@ pub(super) fn placed(
         }
     }
     match keeps {
-        Metadata::Tree => {}
+        Metadata::Tree | Metadata::Own => {}
         Metadata::Texts => as_texts(&mut placed, losses),
         Metadata::None => dropped(&mut placed, losses),
     }
@@ -206,6 +206,10 @@ pub(super) fn scales(items: &[Item], target: &Target, losses: &mut Vec<Loss>) {
     for item in items {
         let Content::Array(array) = &item.content else { continue };
         let facts = array.facts();
+        // Time and channels are the dimensions of any sound.
+        if target.writer.sounds && facts.sound.is_some() {
+            continue;
+        }
         let own = dimensions(item);
         if !is_tree && !own.is_empty() {
             let what = format!("the names of its dimensions are not kept ({})", names(&own));
