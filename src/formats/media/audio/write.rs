@@ -91,7 +91,7 @@ impl Told {
         match &self.sound {
             Some(sound) if sound.rate != rate => {
                 let what = format!("the sound says {} frames a second, {rate} are written", sound.rate);
-                losses.push(note(LossKind::Scale, what));
+                losses.push(note(LossKind::Scale, what).if_any());
             }
             Some(_) => {}
             None if is_known => {

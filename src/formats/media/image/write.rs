@@ -396,11 +396,15 @@ pub(super) fn exif(info: &ImageInfo) -> Option<Vec<u8>> {
 /// What the orientation in EXIF is called among the attributes.
 const TURNED: &str = "exif Orientation";
 
-/// What is said of attributes where only the orientation has a place, in a block of EXIF.
-pub(super) fn exif_losses(payload: &Payload, info: &ImageInfo) -> Vec<Loss> {
+/// What is said of attributes where the orientation has a place, in a block of EXIF, and what else `keeps` names.
+pub(super) fn exif_losses(
+    payload: &Payload,
+    info: &ImageInfo,
+    keeps: impl Fn(&str, &str) -> bool,
+) -> Vec<Loss> {
     let block = exif(info);
     let is_own = |name: &str| block.is_some() && name == TURNED;
-    let mut losses = payload.kept_texts(|name, _| is_own(name));
+    let mut losses = payload.kept_texts(|name, value| is_own(name) || keeps(name, value));
     if block.is_some() {
         let what = "the orientation is kept as a field of EXIF";
         losses.push(note(LossKind::Attribute, what).of(TURNED).if_any());

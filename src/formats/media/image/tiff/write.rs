@@ -6,7 +6,7 @@ use super::super::write::{BAND, FOLDER, details, folder, folder_note, image, is_
 use super::encode::{Codec, predict};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
-use crate::data::content::{Image, ImageInfo, Kind, Pixels, Sample};
+use crate::data::content::{ImageInfo, Kind, Pixels, Sample};
 use crate::data::format::{
     ArrayPictures, CHANNELS, Files, Loss, LossKind, Metadata, OptionSpec, Options, Payload, Sink, WriteTo,
     Writer, loss, note,
@@ -99,16 +99,34 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
         let what = format!("programs may show the first {PAGES} pages only");
         losses.push(note(LossKind::Type, what).if_any());
     }
-    losses.extend(payload.kept_texts(|name, value| text_field(name, value).is_some()));
+    let is_part = info.frames > 1 && (one || is_folder(options));
+    let is_plain = options.get(COMPRESSION.name) == Some("none") || info.frames <= 1;
+    let holds = Described { frames: !is_part, plain: is_plain };
+    losses.extend(payload.kept_texts(|name, value| text_field(name, value, holds).is_some()));
     losses.extend(details(info));
     losses.extend(folder_note(options));
     losses
 }
 
+/// What descriptions for programs say of a file, which must be so.
+#[derive(Clone, Copy)]
+struct Described {
+    /// Whether it has all frames.
+    frames: bool,
+    /// Whether their samples lie one after the other.
+    plain: bool,
+}
+
 /// The field of an attribute.
-fn text_field(name: &str, value: &str) -> Option<Field> {
+fn text_field(name: &str, value: &str, holds: Described) -> Option<Field> {
     let (_, tag) = TEXTS.iter().find(|(known, _)| *known == name)?;
-    let fits = value.len() <= LONGEST && !value.contains('\0');
+    // ImageJ takes all frames from behind the first directory; OME's XML says where each of them is.
+    let is_so = match value {
+        imagej if imagej.starts_with("ImageJ=") => holds.frames && holds.plain,
+        ome if ome.starts_with("<?xml") && ome.contains("<OME") => holds.frames,
+        _ => true,
+    };
+    let fits = is_so && value.len() <= LONGEST && !value.contains('\0');
     fits.then(|| match tag {
         700 => Field { tag: *tag, kind: 1, count: value.len() as u64, bytes: value.as_bytes().to_vec() },
         _ => {
@@ -350,7 +368,10 @@ fn directories(
     let first = out.at;
     let each = info.height.div_ceil(layout.rows.max(1)) as usize;
     let pages = frames.end - frames.start;
-    let texts = || payload.attributes.list.iter().filter_map(|(name, v)| text_field(name, &v.to_string()));
+    let holds =
+        Described { frames: pages == info.frames.max(1), plain: layout.codec == Codec::None || pages <= 1 };
+    let list = &payload.attributes.list;
+    let texts = || list.iter().filter_map(move |(name, value)| text_field(name, &value.to_string(), holds));
     for (page, strips) in (0..pages).zip(strips.chunks(each.max(1))) {
         task.check()?;
         let mut fields = fields(info, layout, strips);

@@ -11,7 +11,7 @@ use crate::data::format::{
     ArrayPictures, CHANNELS, Files, Loss, LossKind, Metadata, OptionSpec, Options, Payload, Sink, WriteTo,
     Writer, loss, note,
 };
-use image::codecs::jpeg::JpegEncoder;
+use image::codecs::jpeg::{JpegEncoder, PixelDensity, PixelDensityUnit};
 use image::{GenericImageView, ImageEncoder, ImageError, Luma, Rgb};
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -43,11 +43,35 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
     let quality = options.get(QUALITY.name).unwrap_or(QUALITY.default);
     let what = format!("pixels are near to what they were, not the same (quality {quality})");
     losses.push(loss(LossKind::Precision, what).if_any());
-    let what = "a pixel density of 1 × 1 without a unit is said";
-    losses.push(note(LossKind::Attribute, what).of("pixel density").if_any());
-    losses.extend(exif_losses(payload, info));
+    if told_density(payload).is_none() {
+        let what = "a pixel density of 1 × 1 without a unit is said";
+        losses.push(note(LossKind::Attribute, what).of(DENSITY).if_any());
+    }
+    let keeps = |name: &str, value: &str| name == DENSITY && density(value).is_some();
+    losses.extend(exif_losses(payload, info, keeps));
     losses.extend(folder_note(options));
     losses
+}
+
+/// What the reader calls the density of pixels.
+const DENSITY: &str = "pixel density";
+
+/// A density in the reader's words.
+fn density(text: &str) -> Option<PixelDensity> {
+    let (x, rest) = text.split_once(" × ")?;
+    let (y, unit) = rest.split_once(' ')?;
+    let unit = match unit {
+        "(aspect only)" => PixelDensityUnit::PixelAspectRatio,
+        "dots/inch" => PixelDensityUnit::Inches,
+        "dots/cm" => PixelDensityUnit::Centimeters,
+        _ => return None,
+    };
+    Some(PixelDensity { density: (x.parse().ok()?, y.parse().ok()?), unit })
+}
+
+/// The density that the attributes say.
+fn told_density(payload: &Payload) -> Option<PixelDensity> {
+    density(&payload.attributes.get(DENSITY)?.to_string())
 }
 
 fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink) -> Result<()> {
@@ -74,6 +98,9 @@ fn write_frame(
     HOLDS.sides(info)?;
     let quality = options.number(&QUALITY, "it is a number from 1 to 100", |n| (1..=100).contains(n))?;
     let mut encoder = JpegEncoder::new_with_quality(sink, quality);
+    if let Some(density) = told_density(payload) {
+        encoder.set_pixel_density(density);
+    }
     if let Some(block) = exif(info) {
         encoder.set_exif_metadata(block).map_err(|what| Error::unsupported(format!("JPEG: {what}")))?;
     }

@@ -26,7 +26,7 @@ const HOLDS: Holds =
 fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
     let Ok(image) = image(payload) else { return Vec::new() };
     let mut losses = HOLDS.losses(image.info(), options);
-    losses.extend(exif_losses(payload, image.info()));
+    losses.extend(exif_losses(payload, image.info(), |_, _| false));
     losses.extend(folder_note(options));
     losses
 }
