@@ -32,13 +32,13 @@ use crate::bytes::display;
 use crate::bytes::error::{Error, ErrorKind, Result};
 use crate::bytes::task::Task;
 use crate::data::adapt::{
-    ArrayImage, ArrayTable, ArrayView, Columns, ImageArray, NullRule, TableArray, TableView, TextColumn,
-    TypeMismatch, Typed, arrow_of, column_dtype, is_json, is_picture, text_dtype,
+    ArrayImage, ArrayTable, Columns, ImageArray, NullRule, TableArray, TableView, TextColumn, TypeMismatch,
+    Typed, arrow_of, column_dtype, is_json, text_dtype,
 };
 use crate::data::content::{Array, Content, Image, Kind, Table};
 use crate::data::format::{
-    Data, Loss, LossKind, Metadata, Options, Payload, Sink, WriteFile, WriteFiles, WriteTo, loss, note,
-    unturned,
+    ArrayPictures, CHANNELS, Data, Loss, LossKind, Metadata, Options, Payload, Sink, WriteFile, WriteFiles,
+    WriteTo, loss, note, unturned,
 };
 use crate::data::scan::array_bytes;
 use crate::engines::samples::FILES;
@@ -343,11 +343,19 @@ impl Plan {
             return Ok(Some(one(name, array)));
         }
         if self.accepts(Kind::Image) {
-            losses.push(note(LossKind::Type, "the array becomes a picture").at(name));
-            // A picture that lies alone in a batch.
-            let is_batch = !is_picture(array.dtype(), array.shape()) && array.shape().first() == Some(&1);
-            let array = if is_batch { Arc::new(ArrayView::parse(array, "0")?) } else { array };
-            return Ok(Some(Data::Image(Arc::new(ArrayImage::new(array)?))));
+            let writer = self.target.writer;
+            let takes = ArrayPictures {
+                frames: writer.pictures.frames || writer.write.is_folder(&self.options),
+                ..writer.pictures
+            };
+            let channels = self.options.get(CHANNELS.name).unwrap_or(CHANNELS.default);
+            let image = ArrayImage::of(array, takes, channels)?;
+            let what = match image.info().frames {
+                1 => "the array becomes a picture".to_owned(),
+                frames => format!("the array becomes {} pictures", display::count(frames)),
+            };
+            losses.push(note(LossKind::Type, what).at(name));
+            return Ok(Some(Data::Image(Arc::new(image))));
         }
         if !self.accepts(Kind::Table) {
             return Ok(None);

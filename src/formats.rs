@@ -181,6 +181,7 @@ pub static FORMATS: &[&Format] = &[
     &media::image::QOI,
     &media::image::HDR,
     &media::image::EXR,
+    &media::image::AVIF,
     &media::image::ICO,
     &media::image::TGA,
     &media::audio::WAV,

@@ -173,7 +173,7 @@ impl Object {
                 let turned = |(name, value): &&(String, String)| {
                     name.contains("rientation") && !value.starts_with('1')
                 };
-                object.meaning = image.info().details.iter().find(turned).map(|turned| format!("{turned:?}"));
+                object.meaning = image.info().details.iter().find(turned).map(|turned| turned.1.clone());
             }
             Content::Text(_) | Content::Bytes(_) => return None,
         }
@@ -622,6 +622,7 @@ fn check(items: &[Item], target: &'static Target, out: &Path) -> Outcome {
         "arrow-stream" => "arrow",
         "zarr-zip" => "zarr",
         "parquet-hf" => "parquet",
+        "pgm" | "pam" | "pfm" => "ppm",
         id => id,
     };
     // Texts may say too little to be told from plain text, and nothing at all is no file of any format.

@@ -10,6 +10,7 @@ mod hdf5;
 mod json;
 mod lazy;
 mod losses;
+mod media;
 mod memory;
 mod mutations;
 mod query;

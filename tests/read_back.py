@@ -10,7 +10,8 @@ it whose kind is known is compared. Needs what fixtures/requirements.txt lists.
 Tables: names and order of columns, number and order of rows, nulls, NaN, every value. A
 text format (CSV, TSV) has no types, so there the words of the command line are compared,
 and a null is an empty cell. Arrays: names, dtype, shape and bytes (C order, little-endian).
-Pictures: size and pixels; a lossy format's mean of each channel instead.
+Pictures: size and samples of every frame that the other has too, as they are; a lossy format's mean of
+each channel and its signal to noise instead. Sounds: rate, channels, samples.
 """
 
 import csv
@@ -35,11 +36,14 @@ TEXTS = {".csv": ",", ".tsv": "\t"}
 JSON = {".jsonl", ".ndjson", ".json"}
 TABLES = {".parquet", ".arrow", ".arrows", ".feather", ".ipc", *JSON, *TEXTS}
 ARRAYS = {".npy", ".npz", ".safetensors", ".zarr", ".zip", ".gguf", ".npyfolder", ".n5", ".blp"}
-LOSSY = {".jpg", ".jpeg"}
 FOLDERS = {".zarr", ".n5", ".npyfolder"}
 # Read by scipy, nibabel, astropy and h5py.
 SCIENCE = {".mat", ".nii", ".nii.gz", ".fits", ".h5"}
-IMAGES = {".png", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm", ".pbm", ".tga", ".qoi", *LOSSY}
+LOSSY = {".jpg", ".jpeg", ".avif"}
+TIFFS = {".tif", ".tiff", ".btf"}
+NETPBM = {".ppm", ".pgm", ".pnm", ".pam", ".pfm"}
+IMAGES = {".png", ".bmp", ".gif", *TIFFS, ".webp", *NETPBM, ".pbm", ".tga", ".qoi", ".exr", *LOSSY}
+SOUNDS = {".wav", ".rf64", ".flac", ".aiff", ".aif", ".au", ".caf", ".w64"}
 UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 SHOWN = 5
 
@@ -732,47 +736,188 @@ def compare_mat_tables(source, out):
 # ---------------------------------------------------------------- pictures
 
 
-def pixels(path):
+def shown(image):
+    """A frame of Pillow's: grey, RGB or RGBA."""
+    if image.mode.startswith(("I", "F")):
+        return np.asarray(image)[..., None]
+    see_through = image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info
+    return np.asarray(image.convert("RGBA" if see_through else "RGB"))
+
+
+def netpbm(path):
+    """P5, P6 and P7 with one byte or two a sample, Pf and PF, which Pillow cuts to eight bits or does not read."""
+    data = path.read_bytes()
+    kind, at, words = data[:2], 2, []
+    if kind == b"P7":
+        at = data.index(b"ENDHDR\n") + 7
+        fields = dict(line.split(None, 1) for line in data[3:at].decode().splitlines() if " " in line)
+        width, height, channels, most = (int(fields[name]) for name in ("WIDTH", "HEIGHT", "DEPTH", "MAXVAL"))
+    elif kind in (b"P5", b"P6", b"Pf", b"PF"):
+        while len(words) < 3:
+            at += 1
+            if data[at : at + 1] == b"#":
+                at = data.index(b"\n", at)
+            elif not data[at : at + 1].isspace():
+                end = at
+                while not data[end : end + 1].isspace():
+                    end += 1
+                words.append(data[at:end])
+                at = end
+        at += 1 if data[at : at + 1].isspace() else 0
+        width, height, most = int(words[0]), int(words[1]), float(words[2])
+        channels = 3 if kind in (b"P6", b"PF") else 1
+    else:
+        return None
+    if kind in (b"Pf", b"PF"):
+        values = np.frombuffer(data, "<f4" if most < 0 else ">f4", width * height * channels, at)
+        return values.reshape(height, width, channels)[::-1]
+    if most not in (255, 65535):
+        return None
+    values = np.frombuffer(data, "u1" if most == 255 else ">u2", width * height * channels, at)
+    return values.reshape(height, width, channels)
+
+
+def pages(path):
+    """The frames of a picture, each height x width x channels, with the samples that it holds."""
+    kind = path.suffix.lower()
+    if kind in TIFFS:
+        import tifffile
+
+        with tifffile.TiffFile(path) as file:
+            if all(page.photometric in (1, 2) and page.bitspersample >= 8 and page.planarconfig == 1 for page in file.pages):
+                return [page.asarray().reshape(page.imagelength, page.imagewidth, -1) for page in file.pages]
+    if kind == ".exr":
+        import OpenEXR
+
+        channels = OpenEXR.File(str(path), separate_channels=True).channels()
+        names = [name for name in ("Y", "R", "G", "B", "A") if name in channels] or sorted(channels)[:1]
+        return [np.stack([channels[name].pixels for name in names], axis=-1)]
+    if kind in NETPBM and (values := netpbm(path)) is not None:
+        return [values]
     with Image.open(path) as image:
-        if image.mode.startswith(("I", "F")):
-            return np.asarray(image).astype(np.float64)[..., None]
-        see_through = image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info
-        return np.asarray(image.convert("RGBA" if see_through else "RGB")).astype(np.float64)
+        frames = getattr(image, "n_frames", 1)
+        if kind == ".png" and frames == 1 and path.read_bytes()[24] == 16:
+            import imagecodecs
+
+            values = imagecodecs.png_decode(path.read_bytes())
+            return [values.reshape(*values.shape[:2], -1)]
+        out = []
+        for n in range(frames):
+            image.seek(n)
+            out.append(shown(image))
+        return out
+
+
+def alike(left, right):
+    """The same pixels with the same number of channels: grey as colours, without an alpha that says nothing."""
+    deepest = {np.dtype("u1"): 255, np.dtype("u2"): 65535}
+
+    def opaque(values):
+        most = deepest.get(values.dtype.newbyteorder("="), 1)
+        return values[..., -1].min() == most if values.size else True
+
+    def simple(values):
+        if values.shape[2] in (2, 4) and opaque(values):
+            values = values[..., :-1]
+        if values.shape[2] == 3 and np.array_equal(values[..., 0], values[..., 1]) and np.array_equal(values[..., 0], values[..., 2]):
+            values = values[..., :1]
+        if values.shape[2] == 4 and np.array_equal(values[..., 0], values[..., 1]) and np.array_equal(values[..., 0], values[..., 2]):
+            values = values[..., 2:]
+        return values
+
+    return (left, right) if left.shape[2] == right.shape[2] else (simple(left), simple(right))
 
 
 def compare_images(source, out):
-    left, right = pixels(source), pixels(out)
+    left = source_pages(source)
+    # A file of a folder of frames says by its name which it is.
+    stem, _, number = out.stem.rpartition("_")
+    right = pages(out)
+    if len(number) >= 4 and number.isdigit() and out.parent.suffix in (".pngs", ".tiffs"):
+        left = left[int(number) :]
+    if len(left) < len(right):
+        yield f"{len(right)} frames, the source has {len(left)}"
+    if out.suffix.lower() in TIFFS and out.parent.suffix != ".tiffs" and len(left) != len(right):
+        yield f"{len(right)} pages, the source has {len(left)} frames"
+    for n, (a, b) in enumerate(zip(left, right)):
+        for line in compare_frames(a, b, out):
+            yield f"frame {n}: {line}" if len(left) > 1 else line
+
+
+def source_pages(source):
+    if source.suffix.lower() in IMAGES:
+        return pages(source)
+    array = np.load(source)
+    if array.ndim < 3 or array.shape[-1] > 4:
+        array = array[..., None]
+    return list(array.reshape(-1, *array.shape[-3:]))
+
+
+def compare_frames(left, right, out):
     if left.shape[:2] != right.shape[:2]:
         yield f"{right.shape[1]} x {right.shape[0]}, the source is {left.shape[1]} x {left.shape[0]}"
         return
-    if left.shape[2] == 4 and right.shape[2] == 3 and left[..., 3].min() == 255:
-        left = left[..., :3]
-    if right.shape[2] == 4 and left.shape[2] == 3 and right[..., 3].min() == 255:
-        right = right[..., :3]
+    left, right = alike(left, right)
+    if out.suffix.lower() in LOSSY:
+        # What a lossy format has no place for is not there: alpha, and more than eight bits.
+        left, right = left[..., :3], right[..., :3]
+        left = left / 257 if left.dtype.itemsize == 2 and left.dtype.kind == "u" else left
+        if left.shape[2] == 1 or right.shape[2] == 1:
+            left, right = left.mean(2, keepdims=True), right.mean(2, keepdims=True)
     if left.shape[2] != right.shape[2]:
         yield f"{right.shape[2]} channels, the source has {left.shape[2]}"
         return
     if out.suffix.lower() in LOSSY:
+        left, right = left.astype(np.float64), right.astype(np.float64)
         off = np.abs(left.mean((0, 1)) - right.mean((0, 1))).max()
+        noise = ((left - right) ** 2).mean()
         if off > 4:
             yield f"the mean of a channel is off by {off:.1f}"
-    elif not np.array_equal(left, right):
+        if noise > 0 and (ratio := 10 * np.log10(255**2 / noise)) < 24:
+            yield f"a signal to noise of {ratio:.1f} dB"
+    elif not np.array_equal(left, right, equal_nan=left.dtype.kind in "fc" and right.dtype.kind in "fc"):
         wrong = np.argwhere((left != right).any(axis=2))
         y, x = wrong[0]
         yield f"{len(wrong)} pixels differ, the first at x {x}, y {y}: {right[y, x].tolist()}, the source has {left[y, x].tolist()}"
+
+
+# ---------------------------------------------------------------- sounds
+
+
+def compare_sounds(source, out):
+    import soundfile
+
+    with soundfile.SoundFile(source) as left, soundfile.SoundFile(out) as right:
+        if (left.samplerate, left.channels, left.frames) != (right.samplerate, right.channels, right.frames):
+            yield f"{right.frames} x {right.channels} at {right.samplerate}, the source is {left.frames} x {left.channels} at {left.samplerate}"
+            return
+        # Whole numbers lie at the upper end of 32 bits, whatever their width.
+        is_float = any(word in ("FLOAT", "DOUBLE") for word in (left.subtype, right.subtype))
+        kind = "float64" if is_float else "int32"
+        a, b = left.read(dtype=kind, always_2d=True), right.read(dtype=kind, always_2d=True)
+        if out.suffix.lower() == ".flac" and is_float:
+            a = np.clip(np.round(a * 2**23), -(2**23), 2**23 - 1) / 2**23
+        if out.suffix.lower() == ".flac" and left.subtype == "PCM_32":
+            a = a >> 8 << 8
+        if not np.array_equal(a, b, equal_nan=is_float):
+            wrong = np.argwhere((a != b).any(axis=1))[:, 0]
+            at = wrong[0]
+            yield f"{len(wrong)} frames differ, the first is {at}: {b[at].tolist()}, the source has {a[at].tolist()}"
 
 
 # ---------------------------------------------------------------- all
 
 
 def compare(source, out):
+    if source.suffix.lower() == ".npy" and out.suffix.lower() in IMAGES:
+        return list(compare_images(source, out))
     if suffix(out) in SCIENCE:
         if suffix(source) in SCIENCE | {".npy", ".npz"}:
             return list(compare_science(source, out))
         if source.suffix.lower() in TABLES and suffix(out) in (".fits", ".mat"):
             return list((compare_fits_tables if suffix(out) == ".fits" else compare_mat_tables)(source, out))
         raise Unreadable("is of another kind than the source")
-    for kinds, check in [(TABLES, compare_tables), (ARRAYS, compare_arrays), (IMAGES, compare_images)]:
+    for kinds, check in [(TABLES, compare_tables), (ARRAYS, compare_arrays), (IMAGES, compare_images), (SOUNDS, compare_sounds)]:
         if source.suffix.lower() in kinds:
             if out.suffix.lower() not in kinds:
                 raise Unreadable("is of another kind than the source")
@@ -785,7 +930,7 @@ def main():
         print(__doc__, file=sys.stderr)
         return 2
     source, failed = Path(sys.argv[1]), False
-    known = TABLES | ARRAYS | IMAGES | SCIENCE
+    known = TABLES | ARRAYS | IMAGES | SCIENCE | SOUNDS
     outs = []
     for name in map(Path, sys.argv[2:]):
         # A Zarr or N5 store is a folder and one thing; those below a folder are found by their names.

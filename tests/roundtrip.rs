@@ -10,7 +10,7 @@ use gander::convert::{self, Consent, Item, Plan, Selection, TARGETS, Target};
 use gander::data::adapt::{ArrayTable, ImageArray, Typed, column_dtype};
 use gander::data::cell;
 use gander::data::content::table::{Columns, MemoryTable, Table};
-use gander::data::content::{Array, Content, array};
+use gander::data::content::{Array, Content, Kind, array};
 use gander::data::dtype::DType;
 use gander::data::format::{Loss, LossKind, Options};
 use gander::data::region::Region;
@@ -70,7 +70,7 @@ fn cells_of(table: &Arc<dyn Table>, typed: bool) -> Option<Vec<Cells>> {
     Some(table.schema().fields().iter().zip(batch.columns()).map(of).collect())
 }
 
-fn bytes_of(array: &dyn Array) -> Option<Vec<u8>> {
+pub(crate) fn bytes_of(array: &dyn Array) -> Option<Vec<u8>> {
     array::read(array, &Task::new(), &Region::all(array.shape())).ok()
 }
 
@@ -112,13 +112,14 @@ fn opens_as(target: &Target, document: &Document) -> bool {
         "arrow-stream" => document.format.id == "arrow",
         "zarr-zip" => document.format.id == "zarr",
         "parquet-hf" => document.format.id == "parquet",
+        "pgm" | "pam" | "pfm" => document.format.id == "ppm",
         id => document.format.id == id,
     }
 }
 
 /// What both sides hold, `None` where the source cannot be read in this way: then nothing is to be compared. What was
 /// written from a source that can be read has to be readable too.
-fn both<T>(from: Option<T>, to: Option<T>, name: &str) -> Result<Option<(T, T)>, String> {
+pub(crate) fn both<T>(from: Option<T>, to: Option<T>, name: &str) -> Result<Option<(T, T)>, String> {
     match (from, to) {
         (None, _) => Ok(None),
         (Some(from), Some(to)) => Ok(Some((from, to))),
@@ -144,6 +145,9 @@ fn compare(items: &[Item], plan: &Plan, target: &Target, back: &[Item]) -> Resul
             compared += compare_tables(from, to, plan, target)?;
         }
         return Ok(compared);
+    }
+    if target.writer.accepts.contains(&Kind::Image) || target.writer.sounds {
+        return super::media::compare(items, plan, target, back);
     }
     let mut compared = 0;
     if target.id == "mat" {
@@ -176,10 +180,7 @@ fn compare(items: &[Item], plan: &Plan, target: &Target, back: &[Item]) -> Resul
         let from = if target.id == "n5" { in_n5(&source.content) } else { as_bytes(&source.content) };
         match (from, &source.content) {
             (Some(_), _) if plan.is_lossy() => {}
-            (Some(mut from), _) => {
-                if target.id == "png" && from.1.len() == 3 && from.1[2] == 1 {
-                    from.1.pop();
-                }
+            (Some(from), _) => {
                 if from.0.record().is_some() && target.writer.many && to.0 != from.0 {
                     // Records may lose the gaps between their fields.
                     let (from, to) = (as_cells(source, false), as_cells(item, false));
@@ -531,8 +532,8 @@ fn same_sample(a: Option<&str>, b: Option<&str>) -> bool {
 pub(crate) fn is_read(target: &Target) -> bool {
     match target.id {
         "webdataset" => gander::formats::by_id("webdataset").is_some(),
-        // Bytes and drawings of others, pictures of tables, folders of files.
-        "image-folder" | "npy-folder" | "raw" | "svg" => false,
+        // Bytes and drawings of others, pictures of tables, folders of files; AV1 is not decoded.
+        "image-folder" | "npy-folder" | "png-folder" | "tiff-folder" | "avif" | "raw" | "svg" => false,
         _ => true,
     }
 }

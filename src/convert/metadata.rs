@@ -69,7 +69,7 @@ pub(super) fn placed(
         }
     }
     match keeps {
-        Metadata::Tree | Metadata::Header => {}
+        Metadata::Tree | Metadata::Header | Metadata::Own => {}
         Metadata::Texts | Metadata::Values => as_pairs(&mut placed, keeps, losses),
         Metadata::None => dropped(&mut placed, losses),
     }
@@ -232,6 +232,10 @@ pub(super) fn scales(items: &[Item], target: &Target, losses: &mut Vec<Loss>) {
     for item in items {
         let Content::Array(array) = &item.content else { continue };
         let facts = array.facts();
+        // Time and channels are the dimensions of any sound.
+        if target.writer.sounds && facts.sound.is_some() {
+            continue;
+        }
         let own = dimensions(item);
         if !is_tree && !own.is_empty() {
             let what = format!("the names of its dimensions are not kept ({})", names(&own));

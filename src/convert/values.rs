@@ -1,7 +1,7 @@
 //! Values as they are shown or as they are stored. Numbers with a scale, an offset or a value for *missing*
 //! stand for others; counts of time stand for dates. Tables get what they stand for, arrays what is stored together
-//! with the attributes that say how to read it, unless somebody chose otherwise. Pictures hold whole numbers, and get
-//! what is stored.
+//! with the attributes that say how to read it, unless somebody chose otherwise. Pictures get what is stored, and those of
+//! whole numbers nothing else.
 
 use super::{Item, Target};
 use crate::bytes::error::{Error, Result};
@@ -9,7 +9,7 @@ use crate::data::adapt::{Interpreted, MappedArray, Retyped};
 use crate::data::cell;
 use crate::data::cf;
 use crate::data::content::array::Scaling;
-use crate::data::content::{Array, Content, Kind};
+use crate::data::content::{Array, Content, Kind, Sample};
 use crate::data::dtype::{DType, Fit};
 use crate::data::format::{Loss, LossKind, Metadata, OptionSpec, Options};
 use crate::data::format::{loss, note};
@@ -63,12 +63,12 @@ fn stands_for_others(item: &Item) -> bool {
 impl Target {
     /// Whether values are written as they are shown where nobody chose.
     pub fn shows_values(&self) -> bool {
-        !self.writer.accepts.contains(&Kind::Array) && !self.is_picture()
+        !self.writer.accepts.contains(&Kind::Array) && !self.writer.accepts.contains(&Kind::Image)
     }
 
-    /// Whether pictures are written, whose samples are whole numbers.
+    /// Whether pictures are written whose samples cannot be the doubles that shown values are.
     fn is_picture(&self) -> bool {
-        self.writer.accepts.contains(&Kind::Image)
+        self.writer.accepts.contains(&Kind::Image) && !self.writer.pictures.samples.contains(&Sample::F64)
     }
 }
 

@@ -5,7 +5,7 @@ use crate::bytes::error::{Error, Result};
 use crate::bytes::source::{Growth, Source};
 use crate::bytes::task::Task;
 use crate::data::content::image::orientation;
-use crate::data::content::{Array, Image, ImageInfo, Kind, Table};
+use crate::data::content::{Array, Image, ImageInfo, Kind, Sample, Table};
 use crate::data::dtype::{Blocks, DType};
 use crate::data::node::{Node, Value};
 use crate::data::security::Report;
@@ -250,6 +250,10 @@ pub struct Writer {
     /// Whether it holds quantised elements as the blocks of this kind that they are stored in, with these options; what it
     /// does not hold is given to it as float32.
     pub blocks: fn(Blocks, &Options) -> bool,
+    /// Which arrays it takes as pictures, where it takes pictures.
+    pub pictures: ArrayPictures,
+    /// Whether it writes sounds: frames by channels, which are the dimensions of a sound.
+    pub sounds: bool,
     /// What may be set.
     pub options: &'static [OptionSpec],
     /// Whether it can hold this of the kinds that it takes, asked when a conversion is planned: `Unsupported`, with what
@@ -264,6 +268,22 @@ pub struct Writer {
     /// Writes everything, streaming; reports progress on the task.
     pub write: WriteTo,
 }
+
+/// Which arrays a writer of pictures takes as such.
+#[derive(Clone, Copy, Debug)]
+pub struct ArrayPictures {
+    /// The types of elements that are samples.
+    pub samples: &'static [Sample],
+    /// Whether dimensions before rows and columns are frames; where a folder is written they always are.
+    pub frames: bool,
+}
+
+/// What the last dimension of an array is that becomes pictures; an option of writers that hold several of them.
+pub const CHANNELS: OptionSpec = OptionSpec::new(
+    "channels",
+    "Whether the last dimension of an array is that of the channels; auto: where it has at most 4 elements and two others are left",
+)
+.one_of("auto", &["auto", "last", "none"]);
 
 /// How a writer writes.
 #[derive(Clone, Copy)]
@@ -317,6 +337,8 @@ impl Writer {
             records: |_| false,
             texts: false,
             blocks: |_, _| false,
+            pictures: ArrayPictures { samples: &[Sample::U8, Sample::U16], frames: false },
+            sounds: false,
             options: &[],
             check: |_| Ok(()),
             losses,
@@ -336,6 +358,8 @@ pub enum Metadata {
     Texts,
     /// Pairs of a text and a value with its type, which belong to the file.
     Values,
+    /// Some, by names of its own: the writer says which it does not keep ([`Payload::kept_texts`]).
+    Own,
     /// Groups; attributes of groups and arrays; the names of an array's dimensions.
     Tree,
     /// What its headers have a place for: the writer is handed all that there is — attributes, what is known of arrays,
@@ -753,6 +777,33 @@ impl Payload {
             }
         }
         Ok(groups)
+    }
+
+    /// What is said of attributes where the file has a place, for texts, for those that `keeps` names.
+    pub fn kept_texts(&self, keeps: impl Fn(&str, &str) -> bool) -> Vec<Loss> {
+        let mut losses = Vec::new();
+        let mut gone: Vec<&str> = Vec::new();
+        for (name, value) in &self.attributes.list {
+            match value {
+                _ if !keeps(name, &value.to_string()) => gone.push(name),
+                Value::Json(json) if json.is_array() || json.is_object() => {
+                    let what = "a list or an object in the metadata is kept as JSON text";
+                    losses.push(note(LossKind::Metadata, what).of(name).if_any());
+                }
+                Value::Json(json) if !json.is_string() => {
+                    losses
+                        .push(note(LossKind::Metadata, "a number in the metadata is kept as text").of(name));
+                }
+                _ => {}
+            }
+        }
+        if !gone.is_empty() {
+            let shown = gone.iter().take(6).copied().collect::<Vec<_>>().join(", ");
+            let more = gone.len().saturating_sub(6);
+            let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+            losses.push(note(LossKind::Metadata, format!("the metadata are not kept ({shown}{rest})")));
+        }
+        losses
     }
 
     /// The only array of a payload for a writer of one array.

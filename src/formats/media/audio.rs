@@ -17,10 +17,11 @@ mod opus;
 mod packets;
 mod pcm;
 mod riff;
+mod write;
 
 use crate::bytes::error::Result;
 use crate::data::content::Kind;
-use crate::data::format::{Format, Opening};
+use crate::data::format::{Format, Opening, Target};
 use crate::data::media::sound;
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Magic, Match};
@@ -32,6 +33,7 @@ pub static WAV: Format = Format {
     magic: &[Magic::at(8, b"WAVE")],
     sniff: Some(|head| yes(riff::is_wav(head))),
     reads: &[Kind::Array],
+    targets: &[Target::new("wav", "WAV sound", &["wav", "rf64"], &write::wav::WRITER)],
     ..Format::new("wav", "WAV sound", riff::open)
 };
 
@@ -77,6 +79,7 @@ pub static FLAC: Format = Format {
     mime: &["audio/flac"],
     magic: &[Magic::at(0, b"fLaC")],
     reads: &[Kind::Array],
+    targets: &[Target::new("flac", "FLAC sound", &["flac"], &write::flac::WRITER)],
     ..Format::new("flac", "FLAC sound", packed)
 };
 

@@ -17,7 +17,7 @@ mod png;
 mod tga;
 mod tiff;
 mod webp;
-pub mod write;
+mod write;
 
 use crate::bytes::numbers::le;
 use crate::data::content::Kind;
@@ -32,7 +32,13 @@ pub static PNG: Format = Format {
     mime: &["image/png", "image/apng"],
     magic: &[Magic::at(0, b"\x89PNG\r\n\x1a\n")],
     reads: IMAGE,
-    targets: &[Target::new("png", "PNG", &["png"], &write::WRITER)],
+    targets: &[
+        Target::new("png", "PNG", &["png"], &write::png::WRITER),
+        Target {
+            presets: &[("folder", "yes")],
+            ..Target::new("png-folder", "Folder of PNGs", &["pngs"], &write::png::WRITER)
+        },
+    ],
     ..Format::new("png", "PNG", png::open)
 };
 
@@ -42,6 +48,7 @@ pub static JPEG: Format = Format {
     mime: &["image/jpeg"],
     magic: &[Magic::at(0, b"\xff\xd8\xff")],
     reads: IMAGE,
+    targets: &[Target::new("jpeg", "JPEG", &["jpg", "jpeg"], &write::jpeg::WRITER)],
     ..Format::new("jpeg", "JPEG", jpeg::open)
 };
 
@@ -51,6 +58,7 @@ pub static WEBP: Format = Format {
     mime: &["image/webp"],
     sniff: Some(sniff_webp),
     reads: IMAGE,
+    targets: &[Target::new("webp", "WebP", &["webp"], &write::webp::WRITER)],
     ..Format::new("webp", "WebP", webp::open)
 };
 
@@ -69,6 +77,7 @@ pub static BMP: Format = Format {
     mime: &["image/bmp"],
     sniff: Some(sniff_bmp),
     reads: IMAGE,
+    targets: &[Target::new("bmp", "BMP", &["bmp", "dib"], &write::bmp::WRITER)],
     ..Format::new("bmp", "BMP", generic::open_bmp)
 };
 
@@ -83,6 +92,13 @@ pub static TIFF: Format = Format {
         Magic::at(0, b"MM\0+\0\x08\0\0"),
     ],
     reads: IMAGE,
+    targets: &[
+        Target::new("tiff", "TIFF", &["tif", "tiff", "btf"], &tiff::write::WRITER),
+        Target {
+            presets: &[("folder", "yes")],
+            ..Target::new("tiff-folder", "Folder of TIFFs", &["tiffs"], &tiff::write::WRITER)
+        },
+    ],
     ..Format::new("tiff", "TIFF", tiff::open)
 };
 
@@ -92,6 +108,12 @@ pub static PNM: Format = Format {
     mime: &["image/x-portable-anymap", "image/x-portable-pixmap"],
     sniff: Some(sniff_pnm),
     reads: IMAGE,
+    targets: &[
+        Target::new("ppm", "PPM", &["ppm", "pnm"], &write::pnm::PPM),
+        Target::new("pgm", "PGM", &["pgm"], &write::pnm::PGM),
+        Target::new("pam", "PAM", &["pam"], &write::pnm::PAM),
+        Target::new("pfm", "PFM", &["pfm"], &write::pnm::PFM),
+    ],
     ..Format::new("ppm", "PNM", generic::open_pnm)
 };
 
@@ -119,7 +141,16 @@ pub static EXR: Format = Format {
     mime: &["image/x-exr"],
     magic: &[Magic::at(0, b"\x76\x2f\x31\x01")],
     reads: IMAGE,
+    targets: &[Target::new("exr", "OpenEXR", &["exr"], &write::exr::WRITER)],
     ..Format::new("exr", "OpenEXR", exr::open)
+};
+
+/// AVIF, which is written and not read: its files are told by their bytes in the list of what is only recognised.
+pub static AVIF: Format = Format {
+    extensions: &["avif"],
+    sniff: Some(|_| Match::No),
+    targets: &[Target::new("avif", "AVIF", &["avif"], &write::avif::WRITER)],
+    ..Format::new("avif", "AVIF", write::avif::open)
 };
 
 /// Windows icons and cursors.

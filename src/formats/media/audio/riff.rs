@@ -14,10 +14,10 @@ use std::ops::Range;
 /// A file has no more chunks than so many that are looked at.
 const CHUNKS: usize = 10_000;
 /// A text of a `LIST` is not read beyond so many bytes.
-const TEXTS: u64 = 1 << 20;
+pub(super) const TEXTS: u64 = 1 << 20;
 
 /// What the texts of an `INFO` list are called in words.
-const INFO: [(&[u8; 4], &str); 12] = [
+pub(super) const INFO: [(&[u8; 4], &str); 12] = [
     (b"INAM", "title"),
     (b"IART", "artist"),
     (b"IPRD", "album"),

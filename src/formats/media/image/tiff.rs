@@ -6,9 +6,11 @@
 //! `tiff` crate. Pages of one size are frames; pages that differ are pictures of their own.
 
 mod chunk;
+mod encode;
 mod ifd;
 mod lzw;
 mod page;
+pub(super) mod write;
 
 use super::jpeg;
 use super::picture::{self, Codec, Header, blank, check_pixels};

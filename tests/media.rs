@@ -1,0 +1,133 @@
+//! Pictures and sounds that were written, and what they were written from: the numbers of their samples.
+
+use super::roundtrip::{both, bytes_of};
+use gander::convert::{Item, Plan, Target};
+use gander::data::adapt::{ArrayImage, ImageArray};
+use gander::data::content::{Array, Content, Sample};
+use gander::data::dtype::DType;
+use gander::data::format::{ArrayPictures, CHANNELS, Loss, LossKind};
+use std::sync::Arc;
+
+/// The numbers of pictures or of a sound: frames, pixels of a frame, channels.
+struct Numbers {
+    frames: usize,
+    pixels: usize,
+    channels: usize,
+    dtype: DType,
+    bytes: Vec<u8>,
+}
+
+impl Numbers {
+    fn of(content: &Content, is_sound: bool) -> Option<Self> {
+        let array: Arc<dyn Array> = match content {
+            Content::Array(array) if !is_sound => {
+                const ALL: [Sample; 13] = [
+                    Sample::U8,
+                    Sample::U16,
+                    Sample::U32,
+                    Sample::U64,
+                    Sample::I8,
+                    Sample::I16,
+                    Sample::I32,
+                    Sample::I64,
+                    Sample::F16,
+                    Sample::F32,
+                    Sample::F64,
+                    Sample::C64,
+                    Sample::C128,
+                ];
+                let takes = ArrayPictures { samples: &ALL, frames: true };
+                let image = ArrayImage::of(array.clone(), takes, CHANNELS.default).ok()?;
+                return Numbers::of(&Content::Image(Arc::new(image)), false);
+            }
+            Content::Array(array) => array.clone(),
+            Content::Image(image) => Arc::new(ImageArray::new(image.clone())),
+            _ => return None,
+        };
+        let shape = array.shape();
+        let (frames, pixels, channels) = match content {
+            Content::Image(image) => {
+                let info = image.info();
+                (info.frames, info.width * info.height, u64::from(info.channels))
+            }
+            _ => (1, *shape.first()?, shape.get(1).copied().unwrap_or(1)),
+        };
+        let bytes = bytes_of(array.as_ref())?;
+        let dtype = array.dtype().clone();
+        let [frames, pixels, channels] = [frames, pixels, channels].map(|n| n as usize);
+        Some(Numbers { frames, pixels, channels, dtype, bytes })
+    }
+
+    fn values(&self) -> Option<Vec<f64>> {
+        let all = [
+            Sample::U8,
+            Sample::U16,
+            Sample::U32,
+            Sample::U64,
+            Sample::I8,
+            Sample::I16,
+            Sample::I32,
+            Sample::I64,
+            Sample::F16,
+            Sample::F32,
+            Sample::F64,
+        ];
+        let sample = all.into_iter().find(|sample| sample.dtype() == self.dtype)?;
+        self.bytes.chunks_exact(sample.size()).map(|bytes| sample.number(bytes)).collect()
+    }
+}
+
+/// Pictures and sounds: the bytes where types and channels are the same, else the numbers; a lossy format is near.
+pub(crate) fn compare(items: &[Item], plan: &Plan, target: &Target, back: &[Item]) -> Result<usize, String> {
+    let ([from], [to]) = (items, back) else { return Err("several things came back".to_owned()) };
+    let is_harmless = |loss: &Loss| match loss.kind {
+        LossKind::Type => loss.what.starts_with("one frame of") || loss.what.contains("which nothing says"),
+        LossKind::Precision => target.id == "jpeg",
+        LossKind::Metadata => true,
+        _ => false,
+    };
+    let (from, to) = (&from.content, &to.content);
+    if plan.losses.iter().any(|loss| loss.serious && !is_harmless(loss)) || matches!(from, Content::Table(_))
+    {
+        return Ok(0);
+    }
+    let is_sound = target.writer.sounds;
+    let read = both(Numbers::of(from, is_sound), Numbers::of(to, is_sound), target.name)?;
+    let Some((mut from, to)) = read else { return Ok(0) };
+    if target.id != "tiff" {
+        from.bytes.truncate(from.bytes.len() / from.frames);
+        from.frames = 1;
+    }
+    if (from.frames, from.pixels) != (to.frames, to.pixels) {
+        return Err(format!("{} × {} pixels, not {} × {}", to.frames, to.pixels, from.frames, from.pixels));
+    }
+    let is_exact = target.id != "jpeg";
+    if is_exact && (from.channels, &from.dtype) == (to.channels, &to.dtype) {
+        return if from.bytes == to.bytes { Ok(1) } else { Err("the samples differ".to_owned()) };
+    }
+    let (Some(mut values), Some(back)) = (from.values(), to.values()) else {
+        return Err(format!("{} became {}", from.dtype, to.dtype));
+    };
+    if is_sound {
+        // Unsigned bytes are about 128.
+        let middle = match (&from.dtype, &to.dtype) {
+            (DType::U8, DType::I16) => -128.0,
+            (DType::I8, DType::U8) => 128.0,
+            _ => 0.0,
+        };
+        values.iter_mut().for_each(|value| *value += middle);
+    }
+    let grey = |pixel: &[f64]| [&[pixel[0]; 3][..], &pixel[1..]].concat();
+    let values: Vec<f64> = match (from.channels, to.channels) {
+        (a, b) if a == b => values,
+        (1, 3) | (2, 4) => values.chunks(from.channels).flat_map(grey).collect(),
+        (a, b) => return Err(format!("{a} channels became {b}")),
+    };
+    let same = |(a, b): (&f64, &f64)| a == b || a.is_nan() && b.is_nan();
+    if is_exact {
+        let is_same = values.len() == back.len() && values.iter().zip(&back).all(same);
+        return if is_same { Ok(1) } else { Err("the numbers differ".to_owned()) };
+    }
+    let off = values.iter().zip(&back).map(|(a, b)| (a - b).abs()).sum::<f64>() / values.len().max(1) as f64;
+    if off < 16.0 { Ok(1) } else { Err(format!("samples are off by {off}")) }
+}
