@@ -393,7 +393,10 @@ fn compare_texts(items: &[Item], plan: &Plan, to: &Item, empty: bool) -> Result<
     let Some((from, to)) = read else { return Ok(0) };
     let is_empty = |a: &Option<String>, b: &Option<String>| empty && a.is_none() && b.as_deref() == Some("");
     let same = from.len() == to.len()
-        && from.iter().zip(&to).all(|(a, b)| a == b || is_empty(a, b) || same_json(a.as_deref(), b.as_deref()));
+        && from
+            .iter()
+            .zip(&to)
+            .all(|(a, b)| a == b || is_empty(a, b) || same_json(a.as_deref(), b.as_deref()));
     if same { Ok(1) } else { Err(format!("{from:?} became {to:?}")) }
 }
 

@@ -165,12 +165,7 @@ impl<'a> Job<'a> {
     }
 
     /// Writes all chunks, each under the `key` below the array that its numbers make.
-    fn run(
-        &self,
-        task: &Task,
-        key: &(dyn Fn(&[u64]) -> String + Sync),
-        keys: &mut dyn Files,
-    ) -> Result<()> {
+    fn run(&self, task: &Task, key: &(dyn Fn(&[u64]) -> String + Sync), keys: &mut dyn Files) -> Result<()> {
         let made = |index: &[u64]| self.key(task, index);
         each_chunk(task, self.array, &self.grid.shard, made, |index, bytes| {
             let Some(bytes) = bytes else { return Ok(()) };
