@@ -9,33 +9,40 @@ it whose kind is known is compared. Needs what fixtures/requirements.txt lists.
 
 Tables: names and order of columns, number and order of rows, nulls, NaN, every value. A
 text format (CSV, TSV) has no types, so there the words of the command line are compared,
-and a null is an empty cell. Arrays: names, dtype, shape and bytes (C order, little-endian).
+and a null is an empty cell. Texts and JSON may be compressed (.gz, .zst); a folder OUT/ that ends in
+.dataset is one table of Parquet files in Hive partitions, whose rows are compared in any order. Arrays: names, dtype, shape and bytes (C order, little-endian).
 Pictures: size and pixels; a lossy format's mean of each channel instead.
 """
 
 import csv
+import datetime
 import decimal
 import gzip
+import io
 import json
 import struct
 import sys
+import uuid
 from pathlib import Path
 
 import numpy as np
 import numpy.lib.recfunctions as recfunctions
 import pyarrow as pa
 import pyarrow.compute
+import pyarrow.dataset
 import pyarrow.feather
 import pyarrow.parquet as pq
 from PIL import Image
 
 TEXTS = {".csv": ",", ".tsv": "\t"}
 JSON = {".jsonl", ".ndjson", ".json"}
-TABLES = {".parquet", ".arrow", ".arrows", ".feather", ".ipc", *JSON, *TEXTS}
+PACKED_TEXTS = {".gz", ".zst"}
+TABLES = {".parquet", ".avro", ".dataset", ".arrow", ".arrows", ".feather", ".ipc", *JSON, *TEXTS}
 ARRAYS = {".npy", ".npz", ".safetensors", ".zarr", ".zip"}
 LOSSY = {".jpg", ".jpeg"}
 IMAGES = {".png", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm", ".pbm", ".tga", ".qoi", *LOSSY}
 UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+WHOLE = (".zarr", ".dataset")
 SHOWN = 5
 
 csv.field_size_limit(1 << 30)
@@ -115,10 +122,59 @@ def nested_values(column, of_map):
     return out
 
 
+def suffix(path):
+    """The end of a name without that of its compression."""
+    return (Path(path.stem) if path.suffix.lower() in PACKED_TEXTS else path).suffix.lower()
+
+
+def opened_text(path, **how):
+    """A text file, whatever compresses it, of however many members or frames."""
+    if path.suffix.lower() == ".gz":
+        return gzip.open(path, "rt", **how)
+    if path.suffix.lower() == ".zst":
+        import zstandard  # the only part that needs it
+
+        raw = zstandard.ZstdDecompressor().stream_reader(path.open("rb"), read_across_frames=True)
+        return io.TextIOWrapper(raw, **how)
+    return path.open(**how)
+
+
+def avro_value(value):
+    """A value of fastavro as `plain_values` has it."""
+    if isinstance(value, datetime.datetime):
+        zoned, value = value.tzinfo is not None, value.replace(tzinfo=None)
+        since = value - datetime.datetime(1970, 1, 1)
+        return ("zoned" if zoned else "stamp", (since.days * 86400 + since.seconds) * 10**9 + since.microseconds * 1000)
+    if isinstance(value, datetime.time):
+        return ("time", (value.hour * 3600 + value.minute * 60 + value.second) * 10**9 + value.microsecond * 1000)
+    if isinstance(value, uuid.UUID):
+        return ("binary", value.bytes)
+    if isinstance(value, bytes):
+        return ("binary", value)
+    if isinstance(value, dict):
+        return tuple((name, avro_value(inner)) for name, inner in value.items())
+    if isinstance(value, float):
+        return "nan" if value != value else value
+    return [avro_value(one) for one in value] if isinstance(value, list) else value
+
+
+def read_avro(path):
+    import fastavro  # the only part that needs it
+
+    with path.open("rb") as file:
+        reader = fastavro.reader(file)
+        rows, fields = list(reader), reader.writer_schema["fields"]
+    return [(field.get("doc", field["name"]), [avro_value(row[field["name"]]) for row in rows]) for field in fields], len(rows)
+
+
 def read_table(path):
     """[(name, values)] of a typed format."""
-    kind = path.suffix.lower()
-    if kind == ".parquet":
+    kind = suffix(path)
+    if kind == ".avro":
+        return read_avro(path)
+    if kind == ".dataset":
+        table = pyarrow.dataset.dataset(path, partitioning="hive").to_table()
+    elif kind == ".parquet":
         table = pq.ParquetFile(path).read()
     elif kind == ".feather" and path.read_bytes()[:4] == b"FEA1":
         table = pyarrow.feather.read_table(path)
@@ -132,10 +188,11 @@ def read_table(path):
 
 
 def read_json(path):
-    text = path.read_text("utf-8")
-    values = [text] if path.suffix.lower() == ".json" else [line for line in text.splitlines() if line.strip()]
+    with opened_text(path, encoding="utf-8") as file:
+        text = file.read()
+    values = [text] if suffix(path) == ".json" else [line for line in text.split("\n") if line.strip()]
     rows = [json.loads(value, parse_float=decimal.Decimal) for value in values]
-    rows = rows[0] if path.suffix.lower() == ".json" else rows
+    rows = rows[0] if suffix(path) == ".json" else rows
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise Unreadable("not a list of objects")
     names = list(dict.fromkeys(name for row in rows for name in row))
@@ -143,9 +200,8 @@ def read_json(path):
 
 
 def read_text_table(path):
-    opened = gzip.open(path, "rt", encoding="utf-8-sig", newline="") if path.suffix == ".gz" else path.open(encoding="utf-8-sig", newline="")
-    with opened as file:
-        rows = list(csv.reader(file, delimiter=TEXTS[path.suffix.lower()]))
+    with opened_text(path, encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.reader(file, delimiter=TEXTS[suffix(path)]))
     if not rows:
         return [], 0
     names, rows = rows[0], [row for row in rows[1:] if row or len(rows[0]) == 1]
@@ -256,7 +312,18 @@ def same_value(a, b):
 
 
 def load_table(path):
-    return read_text_table(path) if path.suffix.lower() in TEXTS else read_table(path)
+    return read_text_table(path) if suffix(path) in TEXTS else read_table(path)
+
+
+def compare_rows(left, right):
+    """Rows of tables that may stand in another order, columns in another one, by their texts."""
+    left, right = ({name: list(map(str, values)) for name, values in table} for table in (left, right))
+    if left.keys() != right.keys():
+        yield f"columns {list(right)}, the source has {list(left)}"
+        return
+    rows = [sorted(zip(*(table[name] for name in left))) for table in (left, right)]
+    if rows[0] != rows[1]:
+        yield next((f"the row {b}, the source has {a}" for a, b in zip(*rows) if a != b), "rows are missing")
 
 
 def compare_tables(source, out):
@@ -266,8 +333,11 @@ def compare_tables(source, out):
     names, out_names = [name for name, _ in left], [name for name, _ in right]
     if names != out_names:
         yield f"columns {out_names}, the source has {names}"
-    from_text, to_text = source.suffix.lower() in TEXTS, out.suffix.lower() in TEXTS
-    from_json, to_json = source.suffix.lower() in JSON, out.suffix.lower() in JSON
+    from_text, to_text = suffix(source) in TEXTS, suffix(out) in TEXTS
+    from_json, to_json = suffix(source) in JSON, suffix(out) in JSON
+    if suffix(out) == ".dataset":
+        yield from compare_rows(left, right)
+        return
     for (name, values), (_, out_values) in zip(left, right):
         if from_json and not to_json and not to_text:
             wrong = [i for i, (a, b) in enumerate(zip(values, out_values)) if not same_of_json(a, b)]
@@ -400,8 +470,8 @@ def compare_images(source, out):
 
 def compare(source, out):
     for kinds, check in [(TABLES, compare_tables), (ARRAYS, compare_arrays), (IMAGES, compare_images)]:
-        if source.suffix.lower() in kinds:
-            if out.suffix.lower() not in kinds:
+        if suffix(source) in kinds:
+            if suffix(out) not in kinds:
                 raise Unreadable("is of another kind than the source")
             return list(check(source, out))
     raise Unreadable("the kind of the source is not known here")
@@ -415,9 +485,9 @@ def main():
     known = TABLES | ARRAYS | IMAGES
     outs = []
     for name in map(Path, sys.argv[2:]):
-        # A Zarr store is a folder and one thing; those below a folder are found by their names.
-        folder = name.is_dir() and name.suffix != ".zarr"
-        inside = sorted(f for f in name.rglob("*") if f.suffix.lower() in known and not any(p.suffix == ".zarr" for p in f.parents)) if folder else [name]
+        # A Zarr store, or a dataset, is a folder and one thing; those below a folder are found by their names.
+        folder = name.is_dir() and name.suffix not in WHOLE
+        inside = sorted(f for f in name.rglob("*") if suffix(f) in known and not any(p.suffix in WHOLE for p in f.parents)) if folder else [name]
         if not inside:
             print(f"{name}: nothing in it to compare")
             failed = True

@@ -152,6 +152,10 @@ impl Sink for Output {
         Some(&self.temp)
     }
 
+    fn name(&self) -> Option<String> {
+        Some(self.target.file_name()?.to_string_lossy().into_owned())
+    }
+
     fn beside(&mut self, extension: &str) -> Result<Option<&mut dyn Sink>> {
         let known = self.beside.iter().position(|(known, _)| known == extension);
         let place = match known {

@@ -313,6 +313,11 @@ pub trait Sink: Write + Seek + Send {
         None
     }
 
+    /// The name that the file will have, where that is known: its end may ask for a compression.
+    fn name(&self) -> Option<String> {
+        None
+    }
+
     /// The file that belongs to it and lies beside it under the same name with this extension (an index), begun when it
     /// is first asked for. `None` where there is no file.
     ///
