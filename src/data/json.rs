@@ -210,6 +210,7 @@ fn skip(bytes: &[u8], mut at: usize) -> std::result::Result<usize, Fault> {
                     continue;
                 }
             }
+            Some(b'-' | b'0'..=b'9') if let Some(len) = token::number(rest) => at += len,
             Some(_) => {
                 let len = token::word(rest);
                 match token::classify(rest.get(..len).unwrap_or_default()) {

@@ -242,6 +242,7 @@ fn decimal(value: i128, scale: u8, out: &mut Vec<u8>) {
     }
 }
 
+#[allow(clippy::indexing_slicing, reason = "n is below the length of the array")]
 const fn pairs() -> [[u8; 2]; 100] {
     let mut pairs = [[b'0'; 2]; 100];
     let mut n = 0;
@@ -379,7 +380,8 @@ mod tests {
         agrees(&Float64Array::from(vec![Some(f64::NAN), None, Some(f64::INFINITY), Some(-0.0), Some(0.0)]));
         agrees(&BooleanArray::from(vec![Some(true), None, Some(false)]));
         agrees(&NullArray::new(2));
-        let dates: ArrayRef = Arc::new(Date32Array::from(vec![i32::MIN, -719_528, -719_529, 0, 2_932_896, 2_932_897]));
+        let dates: ArrayRef =
+            Arc::new(Date32Array::from(vec![i32::MIN, -719_528, -719_529, 0, 2_932_896, 2_932_897]));
         agrees(dates.as_ref());
     }
 }

@@ -469,7 +469,10 @@ mod tests {
             written_by(&ARRAY, vec![("a", numbers.clone()), ("t", texts.clone())], &options)
         };
         let x = r#""x: \"[1,2]\"""#;
-        assert_eq!(of("columns", "no"), format!("{{\"a\":{{\"0\":1,\"1\":null}},\"t\":{{\"0\":{x},\"1\":\"\\\\\"}}}}\n"));
+        assert_eq!(
+            of("columns", "no"),
+            format!("{{\"a\":{{\"0\":1,\"1\":null}},\"t\":{{\"0\":{x},\"1\":\"\\\\\"}}}}\n")
+        );
         assert_eq!(
             of("split", "no"),
             format!("{{\"columns\":[\"a\",\"t\"],\"data\":[\n[1,{x}],\n[null,\"\\\\\"]\n]}}\n")

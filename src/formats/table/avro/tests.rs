@@ -2,6 +2,7 @@ use super::*;
 use crate::bytes::source::Source;
 use crate::data::format::Options;
 use crate::formats::open_source;
+use arrow::datatypes::{DataType, Field, Schema};
 
 fn table(bytes: Vec<u8>) -> Result<Arc<dyn Table>> {
     let task = Task::new();
@@ -185,5 +186,8 @@ fn maps_of_any_keys_and_uuids_come_back() {
     assert_eq!(name.as_deref(), Some("arrow.uuid"));
     let read = cells(&*table, 0..2);
     assert_eq!(read[0][0].as_deref(), Some(r#"[["7","x"],["-1",null]]"#));
-    assert_eq!((read[1][0].as_deref(), read[0][1].as_deref()), (None, Some("0x07070707070707070707070707070707")));
+    assert_eq!(
+        (read[1][0].as_deref(), read[0][1].as_deref()),
+        (None, Some("0x07070707070707070707070707070707"))
+    );
 }

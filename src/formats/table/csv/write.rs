@@ -37,8 +37,7 @@ const ESCAPE: OptionSpec = OptionSpec::new(
     "What stands before a quote in a cell, one character or backslash; without it quotes are doubled",
 );
 const NULL: OptionSpec = OptionSpec::new("null", "What stands for a null cell");
-const LINES: OptionSpec =
-    OptionSpec::new("line_end", "What ends a line").one_of("lf", &["lf", "crlf", "cr"]);
+const LINES: OptionSpec = OptionSpec::new("line_end", "What ends a line").one_of("lf", &["lf", "crlf", "cr"]);
 const DECIMAL: OptionSpec = OptionSpec::new("decimal", "What stands before the fraction of a number")
     .one_of("point", &["point", "comma"]);
 
@@ -46,7 +45,17 @@ const DECIMAL: OptionSpec = OptionSpec::new("decimal", "What stands before the f
 pub const WRITER: Writer = Writer {
     texts: true,
     options: &[
-        DELIMITER, HEADER, QUOTE, QUOTE_CHAR, ESCAPE, NULL, LINES, DECIMAL, ENCODING, UNENCODABLE, COMPRESS,
+        DELIMITER,
+        HEADER,
+        QUOTE,
+        QUOTE_CHAR,
+        ESCAPE,
+        NULL,
+        LINES,
+        DECIMAL,
+        ENCODING,
+        UNENCODABLE,
+        COMPRESS,
         LEVEL,
     ],
     ..Writer::new(&[Kind::Table], losses, write)
@@ -60,7 +69,9 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
     let quotes_none = options.get(QUOTE.name) == Some("none");
     if fields.len() == 1 && options.get(NULL.name).unwrap_or_default().is_empty() {
         losses.push(match quotes_none {
-            true => loss(LossKind::Null, "a null of the only column is a blank line, which readers skip").if_any(),
+            true => {
+                loss(LossKind::Null, "a null of the only column is a blank line, which readers skip").if_any()
+            }
             false => {
                 let what = "a null of the only column is written as empty text: a blank line would be no row";
                 note(LossKind::Null, what).if_any()

@@ -227,7 +227,11 @@ impl Style {
         }
         let text = String::from_utf8_lossy(&text);
         let is_value = matches!(appended, Some(Appended::Number | Appended::NotFinite | Appended::Bool));
-        if self.quoting == Quoting::Texts && is_value && !self.is_special(text.as_bytes()) && text != self.null {
+        if self.quoting == Quoting::Texts
+            && is_value
+            && !self.is_special(text.as_bytes())
+            && text != self.null
+        {
             out.extend_from_slice(text.as_bytes());
             return Ok(());
         }

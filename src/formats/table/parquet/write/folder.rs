@@ -48,7 +48,9 @@ pub(super) fn losses(schema: &Schema, options: &Options) -> Vec<Loss> {
     for name in &names {
         let what = "the names of folders are its values: a reader infers their type, and it stands behind the others";
         losses.push(note(LossKind::Type, what).of(*name).if_any());
-        losses.push(note(LossKind::Null, "names of folders do not say that there are no nulls").of(*name).if_any());
+        losses.push(
+            note(LossKind::Null, "names of folders do not say that there are no nulls").of(*name).if_any(),
+        );
     }
     if !names.is_empty() {
         losses.push(note(LossKind::Order, "rows stand by their partitions").if_any());
@@ -375,7 +377,23 @@ fn escaped(text: &str) -> String {
         let is_odd = c.is_control()
             || matches!(
                 c,
-                '"' | '#' | '%' | '\'' | '*' | '/' | ':' | '=' | '?' | '\\' | '{' | '}' | '[' | ']' | '^' | '<' | '>' | '|'
+                '"' | '#'
+                    | '%'
+                    | '\''
+                    | '*'
+                    | '/'
+                    | ':'
+                    | '='
+                    | '?'
+                    | '\\'
+                    | '{'
+                    | '}'
+                    | '['
+                    | ']'
+                    | '^'
+                    | '<'
+                    | '>'
+                    | '|'
             );
         if is_odd {
             let mut buffer = [0; 4];

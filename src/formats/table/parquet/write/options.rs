@@ -7,7 +7,9 @@ use arrow::datatypes::{DataType, Schema};
 use parquet::arrow::ArrowSchemaConverter;
 use parquet::basic::{BrotliLevel, Compression, Encoding, GzipLevel, Type as Physical, ZstdLevel};
 use parquet::file::metadata::{KeyValue, SortingColumn};
-use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder, WriterVersion};
+use parquet::file::properties::{
+    EnabledStatistics, WriterProperties, WriterPropertiesBuilder, WriterVersion,
+};
 
 pub(super) const COMPRESSION: OptionSpec = OptionSpec::new("compression", "How pages are compressed")
     .one_of("zstd", &["zstd", "snappy", "lz4", "gzip", "brotli", "none"]);
@@ -43,9 +45,11 @@ pub(super) const STATISTICS: OptionSpec = OptionSpec::new(
 .one_of("page", &["page", "chunk", "none"]);
 pub(super) const BLOOM: OptionSpec =
     OptionSpec::new("bloom_filter", "Columns that get a Bloom filter, by name with commas between, or all");
-pub(super) const BLOOM_FPP: OptionSpec =
-    OptionSpec::new("bloom_filter_fpp", "The share of values not in a row group that its Bloom filter lets pass")
-        .default("0.01");
+pub(super) const BLOOM_FPP: OptionSpec = OptionSpec::new(
+    "bloom_filter_fpp",
+    "The share of values not in a row group that its Bloom filter lets pass",
+)
+.default("0.01");
 pub(super) const BLOOM_NDV: OptionSpec = OptionSpec::new(
     "bloom_filter_ndv",
     "The most different values of a row group that a Bloom filter is made for; without it as many as rows",
@@ -59,8 +63,10 @@ pub(super) const PARTITION: OptionSpec = OptionSpec::new(
     "partition_by",
     "Columns whose values name folders (key=value), by name with commas between: a folder of files is written",
 );
-pub(super) const SPLIT_ROWS: OptionSpec =
-    OptionSpec::new("split_rows", "The most rows of a file: a folder of files part-00000.parquet … is written");
+pub(super) const SPLIT_ROWS: OptionSpec = OptionSpec::new(
+    "split_rows",
+    "The most rows of a file: a folder of files part-00000.parquet … is written",
+);
 pub(super) const SPLIT_BYTES: OptionSpec = OptionSpec::new(
     "split_bytes",
     "The bytes of a file after which a new one begins, about: a folder of files part-00000.parquet … is written",
@@ -86,7 +92,10 @@ pub(super) fn names<'a>(text: &'a str, known: &[&str]) -> Vec<&'a str> {
 pub(super) fn column(schema: &Schema, option: &str, name: &str) -> Result<usize> {
     schema.fields().iter().position(|field| field.name() == name).ok_or_else(|| {
         let known: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).take(20).collect();
-        Error::unsupported(format!("{option}={name}: there is no such column; there are {}", known.join(", ")))
+        Error::unsupported(format!(
+            "{option}={name}: there is no such column; there are {}",
+            known.join(", ")
+        ))
     })
 }
 

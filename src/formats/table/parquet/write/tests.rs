@@ -108,14 +108,19 @@ fn parts_have_so_many_rows_and_stand_in_order() {
     let folder = in_folder(&payload, &[("split_rows", "10000")]);
     let read = rows_of(folder.path(), &["n"]);
     assert!(read.iter().zip(0..).all(|(row, n)| row[0] == Some(n.to_string())) && read.len() == 25_000);
-    let mut names: Vec<_> =
-        std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<_> = std::fs::read_dir(folder.path())
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
     names.sort();
     assert_eq!(names, ["_SUCCESS", "part-00000.parquet", "part-00001.parquet", "part-00002.parquet"]);
     assert_eq!(rows_of(in_folder(&payload, &[("split_rows", "99999")]).path(), &["n"]).len(), 25_000);
     let by_bytes = in_folder(&payload, &[("split_bytes", "1000"), ("dictionary", "no")]);
     assert_eq!(rows_of(by_bytes.path(), &["n"]), read);
-    let none = table(vec![("n", Arc::new(Int64Array::from_iter_values(0..0))), ("k", Arc::new(Int64Array::from_iter_values(0..0)))]);
+    let none = table(vec![
+        ("n", Arc::new(Int64Array::from_iter_values(0..0))),
+        ("k", Arc::new(Int64Array::from_iter_values(0..0))),
+    ]);
     assert_eq!(rows_of(in_folder(&none, &[("split_rows", "9")]).path(), &["n"]).len(), 0);
     assert_eq!(rows_of(in_folder(&none, &[("partition_by", "k")]).path(), &["n"]).len(), 0);
 }
@@ -127,7 +132,8 @@ fn many_partitions_keep_few_files_open() {
     let folder = in_folder(&table(vec![("k", keys), ("v", values)]), &[("partition_by", "k")]);
     let mut read = rows_of(folder.path(), &["v", "k"]);
     read.sort_by_key(|row| row[0].clone().unwrap().parse::<i64>().unwrap());
-    let is_right = |(row, n): (&Vec<Option<String>>, i64)| *row == [Some(n.to_string()), Some((n % 200).to_string())];
+    let is_right =
+        |(row, n): (&Vec<Option<String>>, i64)| *row == [Some(n.to_string()), Some((n % 200).to_string())];
     assert!(read.len() == 40_000 && read.iter().zip(0..).all(is_right));
 }
 
