@@ -139,8 +139,15 @@ def opened_text(path, **how):
     return path.open(**how)
 
 
-def avro_value(value):
+def avro_value(value, schema=None):
     """A value of fastavro as `plain_values` has it."""
+    if isinstance(schema, list):
+        schema = next((branch for branch in schema if branch != "null"), None)
+    kind = schema.get("type") if isinstance(schema, dict) else schema
+    logical = schema.get("logicalType", "") if isinstance(schema, dict) else ""
+    if isinstance(value, int) and "timestamp-" in logical:
+        word, unit = logical.removeprefix("local-").split("-")
+        return ("stamp" if logical.startswith("local") else "zoned", value * {"millis": 10**6, "micros": 10**3, "nanos": 1}[unit])
     if isinstance(value, datetime.datetime):
         zoned, value = value.tzinfo is not None, value.replace(tzinfo=None)
         since = value - datetime.datetime(1970, 1, 1)
@@ -151,11 +158,16 @@ def avro_value(value):
         return ("binary", value.bytes)
     if isinstance(value, bytes):
         return ("binary", value)
+    if isinstance(value, dict) and kind == "map":
+        return [(name, avro_value(inner, schema["values"])) for name, inner in value.items()]
     if isinstance(value, dict):
-        return tuple((name, avro_value(inner)) for name, inner in value.items())
+        types = {field["name"]: (field.get("doc", field["name"]), field["type"]) for field in schema["fields"]}
+        return tuple((types[name][0], avro_value(inner, types[name][1])) for name, inner in value.items())
     if isinstance(value, float):
-        return "nan" if value != value else value
-    return [avro_value(one) for one in value] if isinstance(value, list) else value
+        return "nan" if value != value else float(str(np.float32(value))) if kind == "float" else value
+    if isinstance(value, list) and isinstance(schema, dict) and schema.get("logicalType") == "map":
+        return [tuple(inner for _, inner in avro_value(one, schema["items"])) for one in value]
+    return [avro_value(one, schema["items"]) for one in value] if isinstance(value, list) else value
 
 
 def read_avro(path):
@@ -164,7 +176,7 @@ def read_avro(path):
     with path.open("rb") as file:
         reader = fastavro.reader(file)
         rows, fields = list(reader), reader.writer_schema["fields"]
-    return [(field.get("doc", field["name"]), [avro_value(row[field["name"]]) for row in rows]) for field in fields], len(rows)
+    return [(field.get("doc", field["name"]), [avro_value(row[field["name"]], field["type"]) for row in rows]) for field in fields], len(rows)
 
 
 def read_table(path):

@@ -155,11 +155,14 @@ fn encodings(
     options: &Options,
 ) -> Result<WriterPropertiesBuilder> {
     let asked = options.choice(&ENCODING)?;
-    if asked == "auto" {
-        return Ok(builder);
-    }
     let leaves = ArrowSchemaConverter::new().convert(schema)?;
-    for leaf in leaves.columns() {
+    for (n, leaf) in leaves.columns().iter().enumerate() {
+        let root = schema.fields().get(leaves.get_column_root_idx(n));
+        // PyArrow makes dictionaries of these again, which it does of plain values only.
+        if root.is_some_and(|field| has_dictionary(field.data_type())) {
+            builder = builder.set_column_encoding(leaf.path().clone(), Encoding::PLAIN);
+            continue;
+        }
         let encoding = match (asked, leaf.physical_type()) {
             ("delta", Physical::INT32 | Physical::INT64) => Encoding::DELTA_BINARY_PACKED,
             ("delta", Physical::BYTE_ARRAY) => Encoding::DELTA_BYTE_ARRAY,
@@ -173,6 +176,19 @@ fn encodings(
         }
     }
     Ok(builder)
+}
+
+/// Whether a type has dictionaries in it.
+fn has_dictionary(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Dictionary(_, _) => true,
+        DataType::List(item)
+        | DataType::LargeList(item)
+        | DataType::FixedSizeList(item, _)
+        | DataType::Map(item, _) => has_dictionary(item.data_type()),
+        DataType::Struct(fields) => fields.iter().any(|field| has_dictionary(field.data_type())),
+        _ => false,
+    }
 }
 
 fn bloom_filters(
