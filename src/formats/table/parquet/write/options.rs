@@ -155,12 +155,19 @@ fn encodings(
     options: &Options,
 ) -> Result<WriterPropertiesBuilder> {
     let asked = options.choice(&ENCODING)?;
+    if asked == "auto" && !schema.fields().iter().any(|field| has_dictionary(field.data_type())) {
+        return Ok(builder);
+    }
     let leaves = ArrowSchemaConverter::new().convert(schema)?;
     for (n, leaf) in leaves.columns().iter().enumerate() {
         let root = schema.fields().get(leaves.get_column_root_idx(n));
         // PyArrow makes dictionaries of these again, which it does of plain values only.
         if root.is_some_and(|field| has_dictionary(field.data_type())) {
             builder = builder.set_column_encoding(leaf.path().clone(), Encoding::PLAIN);
+            continue;
+        }
+        // Properties go by names: two columns of one name, whose types may differ, have none of their own.
+        if leaves.columns().iter().filter(|other| other.path() == leaf.path()).count() > 1 {
             continue;
         }
         let encoding = match (asked, leaf.physical_type()) {
