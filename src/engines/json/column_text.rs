@@ -3,6 +3,7 @@
 //! [`value_text`](super::value_text)'s. The texts are those of [`crate::data::cell`], byte for byte.
 
 use super::value_text;
+use crate::data::cell;
 use arrow::array::*;
 use arrow::buffer::NullBuffer;
 use arrow::datatypes::*;
@@ -148,11 +149,19 @@ impl<'a> ColumnText<'a> {
             Values::U64(values) => integer!(values),
             Values::F16(values) => {
                 let value = *values.get(row)?;
-                out.extend_from_slice(crate::data::cell::float16(value).as_bytes());
+                out.extend_from_slice(cell::float16(value).as_bytes());
                 return Some(if value.is_finite() { Appended::Number } else { Appended::NotFinite });
             }
-            Values::F32(values) => return Some(float32(*values.get(row)?, out)),
-            Values::F64(values) => return Some(float64(*values.get(row)?, out)),
+            Values::F32(values) => {
+                let value = *values.get(row)?;
+                cell::append_float32(value, out);
+                return Some(if value.is_finite() { Appended::Number } else { Appended::NotFinite });
+            }
+            Values::F64(values) => {
+                let value = *values.get(row)?;
+                cell::append_float64(value, out);
+                return Some(if value.is_finite() { Appended::Number } else { Appended::NotFinite });
+            }
             Values::Decimal(values, scale) => decimal(*values.get(row)?, scale, out),
             Values::Days(values) => {
                 return date(i64::from(*values.get(row)?), out).then_some(Appended::Time);
@@ -180,39 +189,6 @@ fn offset(zone: Option<&str>) -> Option<&'static str> {
         Some("UTC" | "+00:00" | "Etc/UTC") => Some("+00:00"),
         Some(_) => None,
     }
-}
-
-/// Appends a float as Rust's shortest text, `nan` whatever its sign.
-pub(crate) fn float64(value: f64, out: &mut Vec<u8>) -> Appended {
-    let size = value.abs();
-    if value == 0.0 || (1e-4..1e16).contains(&size) {
-        out.extend_from_slice(zmij::Buffer::new().format_finite(value).as_bytes());
-        return Appended::Number;
-    }
-    odd(value.is_nan(), value.is_finite(), format_args!("{value:?}"), out)
-}
-
-/// The same of a narrower one.
-pub(crate) fn float32(value: f32, out: &mut Vec<u8>) -> Appended {
-    let size = value.abs();
-    if value == 0.0 || (1e-4..1e12).contains(&size) {
-        out.extend_from_slice(zmij::Buffer::new().format_finite(value).as_bytes());
-        return Appended::Number;
-    }
-    odd(value.is_nan(), value.is_finite(), format_args!("{value:?}"), out)
-}
-
-/// A float with an exponent, or none at all.
-#[cold]
-fn odd(is_nan: bool, is_finite: bool, text: std::fmt::Arguments<'_>, out: &mut Vec<u8>) -> Appended {
-    use std::io::Write;
-    if is_nan {
-        out.extend_from_slice(b"nan");
-    } else {
-        // Writing to memory cannot fail.
-        let _ = out.write_fmt(text);
-    }
-    if is_finite { Appended::Number } else { Appended::NotFinite }
 }
 
 /// Appends a decimal with `scale` digits behind its point.
@@ -323,7 +299,6 @@ fn fraction(nanos: u32, out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::cell;
     use proptest::prelude::*;
     use std::sync::Arc;
 

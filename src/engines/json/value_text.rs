@@ -83,12 +83,10 @@ pub(crate) fn number(array: &dyn Array, row: usize, out: &mut Vec<u8>) -> bool {
             out.extend_from_slice(cell::float16(value).as_bytes());
         }
         DataType::Float32 => {
-            let value = array.as_primitive::<types::Float32Type>().value(row);
-            if value.is_nan() { out.extend(b"nan") } else { show(out, format_args!("{value:?}")) }
+            cell::append_float32(array.as_primitive::<types::Float32Type>().value(row), out);
         }
         DataType::Float64 => {
-            let value = array.as_primitive::<types::Float64Type>().value(row);
-            if value.is_nan() { out.extend(b"nan") } else { show(out, format_args!("{value:?}")) }
+            cell::append_float64(array.as_primitive::<types::Float64Type>().value(row), out);
         }
         DataType::Decimal32(_, _) => decimal!(types::Decimal32Type),
         DataType::Decimal64(_, _) => decimal!(types::Decimal64Type),
