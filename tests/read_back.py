@@ -9,18 +9,22 @@ it whose kind is known is compared. Needs what fixtures/requirements.txt lists.
 
 Tables: names and order of columns, number and order of rows, nulls, NaN, every value. A
 text format (CSV, TSV) has no types, so there the words of the command line are compared,
-and a null is an empty cell. Arrays: names, dtype, shape and bytes (C order, little-endian).
-Pictures: size and samples of every frame that the other has too, as they are; a lossy format's mean of
-each channel and its signal to noise instead. Sounds: rate, channels, samples.
+and a null is an empty cell. Texts and JSON may be compressed (.gz, .zst); a folder OUT/ that ends in
+.dataset is one table of Parquet files in Hive partitions, whose rows are compared in any order. Arrays: names, dtype, shape and
+bytes (C order, little-endian). Pictures: size and samples of every frame that the other has too, as they are; a lossy format's
+mean of each channel and its signal to noise instead. Sounds: rate, channels, samples.
 """
 
 import csv
+import datetime
 import decimal
 import gzip
+import io
 import json
 import re
 import struct
 import sys
+import uuid
 import warnings
 from pathlib import Path
 
@@ -28,15 +32,17 @@ import numpy as np
 import numpy.lib.recfunctions as recfunctions
 import pyarrow as pa
 import pyarrow.compute
+import pyarrow.dataset
 import pyarrow.feather
 import pyarrow.parquet as pq
 from PIL import Image
 
 TEXTS = {".csv": ",", ".tsv": "\t"}
 JSON = {".jsonl", ".ndjson", ".json"}
-TABLES = {".parquet", ".arrow", ".arrows", ".feather", ".ipc", *JSON, *TEXTS}
+PACKED_TEXTS = {".gz", ".zst"}
+TABLES = {".parquet", ".avro", ".dataset", ".arrow", ".arrows", ".feather", ".ipc", *JSON, *TEXTS}
 ARRAYS = {".npy", ".npz", ".safetensors", ".zarr", ".zip", ".gguf", ".npyfolder", ".n5", ".blp"}
-FOLDERS = {".zarr", ".n5", ".npyfolder"}
+FOLDERS = {".zarr", ".n5", ".npyfolder", ".dataset"}
 # Read by scipy, nibabel, astropy and h5py.
 SCIENCE = {".mat", ".nii", ".nii.gz", ".fits", ".h5"}
 LOSSY = {".jpg", ".jpeg", ".avif"}
@@ -124,10 +130,74 @@ def nested_values(column, of_map):
     return out
 
 
+def suffix(path):
+    """The end of a name without that of its compression, but for NIfTI, where it is part of it."""
+    if path.name.lower().endswith(".nii.gz"):
+        return ".nii.gz"
+    end = (Path(path.stem) if path.suffix.lower() in PACKED_TEXTS else path).suffix.lower()
+    return {".hdf5": ".h5", ".fit": ".fits"}.get(end, end)
+
+
+def opened_text(path, **how):
+    """A text file, whatever compresses it, of however many members or frames."""
+    if path.suffix.lower() == ".gz":
+        return gzip.open(path, "rt", **how)
+    if path.suffix.lower() == ".zst":
+        import zstandard  # the only part that needs it
+
+        raw = zstandard.ZstdDecompressor().stream_reader(path.open("rb"), read_across_frames=True)
+        return io.TextIOWrapper(raw, **how)
+    return path.open(**how)
+
+
+def avro_value(value, schema=None):
+    """A value of fastavro as `plain_values` has it."""
+    if isinstance(schema, list):
+        schema = next((branch for branch in schema if branch != "null"), None)
+    kind = schema.get("type") if isinstance(schema, dict) else schema
+    logical = schema.get("logicalType", "") if isinstance(schema, dict) else ""
+    if isinstance(value, int) and "timestamp-" in logical:
+        word, unit = logical.removeprefix("local-").split("-")
+        return ("stamp" if logical.startswith("local") else "zoned", value * {"millis": 10**6, "micros": 10**3, "nanos": 1}[unit])
+    if isinstance(value, datetime.datetime):
+        zoned, value = value.tzinfo is not None, value.replace(tzinfo=None)
+        since = value - datetime.datetime(1970, 1, 1)
+        return ("zoned" if zoned else "stamp", (since.days * 86400 + since.seconds) * 10**9 + since.microseconds * 1000)
+    if isinstance(value, datetime.time):
+        return ("time", (value.hour * 3600 + value.minute * 60 + value.second) * 10**9 + value.microsecond * 1000)
+    if isinstance(value, uuid.UUID):
+        return ("binary", value.bytes)
+    if isinstance(value, bytes):
+        return ("binary", value)
+    if isinstance(value, dict) and kind == "map":
+        return [(name, avro_value(inner, schema["values"])) for name, inner in value.items()]
+    if isinstance(value, dict):
+        types = {field["name"]: (field.get("doc", field["name"]), field["type"]) for field in schema["fields"]}
+        return tuple((types[name][0], avro_value(inner, types[name][1])) for name, inner in value.items())
+    if isinstance(value, float):
+        return "nan" if value != value else float(str(np.float32(value))) if kind == "float" else value
+    if isinstance(value, list) and isinstance(schema, dict) and schema.get("logicalType") == "map":
+        return [tuple(inner for _, inner in avro_value(one, schema["items"])) for one in value]
+    return [avro_value(one, schema["items"]) for one in value] if isinstance(value, list) else value
+
+
+def read_avro(path):
+    import fastavro  # the only part that needs it
+
+    with path.open("rb") as file:
+        reader = fastavro.reader(file)
+        rows, fields = list(reader), reader.writer_schema["fields"]
+    return [(field.get("doc", field["name"]), [avro_value(row[field["name"]], field["type"]) for row in rows]) for field in fields], len(rows)
+
+
 def read_table(path):
     """[(name, values)] of a typed format."""
-    kind = path.suffix.lower()
-    if kind == ".parquet":
+    kind = suffix(path)
+    if kind == ".avro":
+        return read_avro(path)
+    if kind == ".dataset":
+        table = pyarrow.dataset.dataset(path, partitioning="hive").to_table()
+    elif kind == ".parquet":
         table = pq.ParquetFile(path).read()
     elif kind == ".feather" and path.read_bytes()[:4] == b"FEA1":
         table = pyarrow.feather.read_table(path)
@@ -141,10 +211,11 @@ def read_table(path):
 
 
 def read_json(path):
-    text = path.read_text("utf-8")
-    values = [text] if path.suffix.lower() == ".json" else [line for line in text.splitlines() if line.strip()]
+    with opened_text(path, encoding="utf-8") as file:
+        text = file.read()
+    values = [text] if suffix(path) == ".json" else [line for line in text.split("\n") if line.strip()]
     rows = [json.loads(value, parse_float=decimal.Decimal) for value in values]
-    rows = rows[0] if path.suffix.lower() == ".json" else rows
+    rows = rows[0] if suffix(path) == ".json" else rows
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise Unreadable("not a list of objects")
     names = list(dict.fromkeys(name for row in rows for name in row))
@@ -152,9 +223,8 @@ def read_json(path):
 
 
 def read_text_table(path):
-    opened = gzip.open(path, "rt", encoding="utf-8-sig", newline="") if path.suffix == ".gz" else path.open(encoding="utf-8-sig", newline="")
-    with opened as file:
-        rows = list(csv.reader(file, delimiter=TEXTS[path.suffix.lower()]))
+    with opened_text(path, encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.reader(file, delimiter=TEXTS[suffix(path)]))
     if not rows:
         return [], 0
     names, rows = rows[0], [row for row in rows[1:] if row or len(rows[0]) == 1]
@@ -265,7 +335,18 @@ def same_value(a, b):
 
 
 def load_table(path):
-    return read_text_table(path) if path.suffix.lower() in TEXTS else read_table(path)
+    return read_text_table(path) if suffix(path) in TEXTS else read_table(path)
+
+
+def compare_rows(left, right):
+    """Rows of tables that may stand in another order, columns in another one, by their texts."""
+    left, right = ({name: list(map(str, values)) for name, values in table} for table in (left, right))
+    if left.keys() != right.keys():
+        yield f"columns {list(right)}, the source has {list(left)}"
+        return
+    rows = [sorted(zip(*(table[name] for name in left))) for table in (left, right)]
+    if rows[0] != rows[1]:
+        yield next((f"the row {b}, the source has {a}" for a, b in zip(*rows) if a != b), "rows are missing")
 
 
 def compare_tables(source, out):
@@ -275,8 +356,11 @@ def compare_tables(source, out):
     names, out_names = [name for name, _ in left], [name for name, _ in right]
     if names != out_names:
         yield f"columns {out_names}, the source has {names}"
-    from_text, to_text = source.suffix.lower() in TEXTS, out.suffix.lower() in TEXTS
-    from_json, to_json = source.suffix.lower() in JSON, out.suffix.lower() in JSON
+    from_text, to_text = suffix(source) in TEXTS, suffix(out) in TEXTS
+    from_json, to_json = suffix(source) in JSON, suffix(out) in JSON
+    if suffix(out) == ".dataset":
+        yield from compare_rows(left, right)
+        return
     for (name, values), (_, out_values) in zip(left, right):
         if from_json and not to_json and not to_text:
             wrong = [i for i, (a, b) in enumerate(zip(values, out_values)) if not same_of_json(a, b)]
@@ -433,11 +517,6 @@ def compare_arrays(source, out):
 
 KEYWORDS = "break case catch classdef continue else elseif end for function global if otherwise parfor persistent return spmd switch try while".split()
 UNSIGNED = {8: -128, 16: 2**15, 32: 2**31, 64: 2**63}
-
-
-def suffix(path):
-    name = path.name.lower()
-    return ".nii.gz" if name.endswith(".nii.gz") else {".hdf5": ".h5", ".fit": ".fits"}.get(path.suffix.lower(), path.suffix.lower())
 
 
 def fits_units(path):
@@ -918,8 +997,8 @@ def compare(source, out):
             return list((compare_fits_tables if suffix(out) == ".fits" else compare_mat_tables)(source, out))
         raise Unreadable("is of another kind than the source")
     for kinds, check in [(TABLES, compare_tables), (ARRAYS, compare_arrays), (IMAGES, compare_images), (SOUNDS, compare_sounds)]:
-        if source.suffix.lower() in kinds:
-            if out.suffix.lower() not in kinds:
+        if suffix(source) in kinds:
+            if suffix(out) not in kinds:
                 raise Unreadable("is of another kind than the source")
             return list(check(source, out))
     raise Unreadable("the kind of the source is not known here")

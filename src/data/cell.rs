@@ -314,12 +314,48 @@ pub fn hex(bytes: &[u8]) -> String {
 
 /// The shortest text that reads back to the same f64.
 pub fn float64(value: f64) -> String {
-    if value.is_nan() { "nan".to_owned() } else { format!("{value:?}") }
+    let mut out = Vec::new();
+    append_float64(value, &mut out);
+    String::from_utf8(out).unwrap_or_default()
 }
 
 /// The shortest text that reads back to the same f32.
 pub fn float32(value: f32) -> String {
-    if value.is_nan() { "nan".to_owned() } else { format!("{value:?}") }
+    let mut out = Vec::new();
+    append_float32(value, &mut out);
+    String::from_utf8(out).unwrap_or_default()
+}
+
+/// Appends the shortest text that reads back to the same f64, as Rust lays it out; `nan` whatever its sign.
+#[inline]
+pub fn append_float64(value: f64, out: &mut Vec<u8>) {
+    if value == 0.0 || (1e-4..1e16).contains(&value.abs()) {
+        out.extend_from_slice(zmij::Buffer::new().format_finite(value).as_bytes());
+    } else {
+        append_odd(value.is_nan(), format_args!("{value:?}"), out);
+    }
+}
+
+/// The same of an f32.
+#[inline]
+pub fn append_float32(value: f32, out: &mut Vec<u8>) {
+    if value == 0.0 || (1e-4..1e12).contains(&value.abs()) {
+        out.extend_from_slice(zmij::Buffer::new().format_finite(value).as_bytes());
+    } else {
+        append_odd(value.is_nan(), format_args!("{value:?}"), out);
+    }
+}
+
+/// A float with an exponent, or none at all.
+#[cold]
+fn append_odd(is_nan: bool, text: std::fmt::Arguments<'_>, out: &mut Vec<u8>) {
+    use std::io::Write;
+    if is_nan {
+        out.extend_from_slice(b"nan");
+    } else {
+        // Writing to memory cannot fail.
+        let _ = out.write_fmt(text);
+    }
 }
 
 /// The shortest text that reads back to the same f16.

@@ -73,6 +73,49 @@ pub fn parse(record: &[u8]) -> std::result::Result<Parsed<'_>, String> {
     })
 }
 
+/// Where a member of an object lies in its text: the name without quotes, and the value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Where the name begins, behind its quote, and where it ends.
+    pub name: (usize, usize),
+    /// Where the value begins and ends.
+    pub value: (usize, usize),
+}
+
+/// Finds the members of the object that `record` is, and nothing else; `false` where it is none or something is wrong
+/// with it, which [`parse`] says. The same as `parse`, without memory of its own.
+pub fn members(record: &str, found: &mut Vec<Member>) -> bool {
+    found.clear();
+    let bytes = record.as_bytes();
+    let mut at = blank(bytes, 0);
+    if bytes.get(at) != Some(&b'{') {
+        return false;
+    }
+    at = blank(bytes, at + 1);
+    while bytes.get(at) != Some(&b'}') {
+        let begin = at + 1;
+        let Some(len) = bytes.get(at..).filter(|rest| rest.first() == Some(&b'"')).and_then(token::string)
+        else {
+            return false;
+        };
+        let name = (begin, at + len - 1);
+        let colon = blank(bytes, at + len);
+        if bytes.get(colon) != Some(&b':') {
+            return false;
+        }
+        at = blank(bytes, colon + 1);
+        let Ok(end) = skip(bytes, at) else { return false };
+        found.push(Member { name, value: (at, end) });
+        at = blank(bytes, end);
+        match bytes.get(at) {
+            Some(b',') => at = blank(bytes, at + 1),
+            Some(b'}') => {}
+            _ => return false,
+        }
+    }
+    blank(bytes, at + 1) >= bytes.len()
+}
+
 /// The fields of an object; `None` if it is none.
 pub fn object(text: &str) -> Option<Fields<'_>> {
     fields(text).ok().map(|(fields, _)| fields)
@@ -167,6 +210,7 @@ fn skip(bytes: &[u8], mut at: usize) -> std::result::Result<usize, Fault> {
                     continue;
                 }
             }
+            Some(b'-' | b'0'..=b'9') if let Some(len) = token::number(rest) => at += len,
             Some(_) => {
                 let len = token::word(rest);
                 match token::classify(rest.get(..len).unwrap_or_default()) {
@@ -201,7 +245,15 @@ fn skip(bytes: &[u8], mut at: usize) -> std::result::Result<usize, Fault> {
 }
 
 /// Behind white space and comments.
-fn blank(bytes: &[u8], mut at: usize) -> usize {
+#[inline]
+fn blank(bytes: &[u8], at: usize) -> usize {
+    match bytes.get(at) {
+        Some(byte) if !token::is_space(*byte) && *byte != b'/' => at,
+        _ => blanks(bytes, at),
+    }
+}
+
+fn blanks(bytes: &[u8], mut at: usize) -> usize {
     loop {
         let rest = bytes.get(at..).unwrap_or_default();
         at += token::space(rest);
@@ -225,6 +277,7 @@ pub fn cell(raw: &str) -> Option<Cow<'_, str>> {
         return None;
     }
     match raw.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
+        Some(inner) if memchr::memchr(b'\\', inner.as_bytes()).is_none() => Some(Cow::Borrowed(inner)),
         Some(inner) => Some(token::unescape(inner.as_bytes()).0),
         None => Some(Cow::Borrowed(raw)),
     }

@@ -2,12 +2,13 @@
 //!
 //! Neutral ground between text, CSV, JSON Lines and other tables of lines: a byte scanner that knows quotes ([`scan`]), a
 //! sparse index that is built on all cores ([`index`], [`ordered`]), finding a record's begin anywhere in a file
-//! ([`resync`]), rows by range ([`paged`]) and as a table ([`mod@table`]), encodings ([`encoding`]), and columns of
-//! cells ([`texts`]). What the cells of a column fit is found by [`crate::data::infer`].
+//! ([`resync`]), rows by range ([`paged`]) and as a table ([`mod@table`]), encodings ([`encoding`]), columns of
+//! cells ([`texts`]), and text as it is written ([`output`]). What the cells of a column fit is found by [`crate::data::infer`].
 
 pub mod encoding;
 pub mod index;
 pub mod ordered;
+pub mod output;
 pub mod paged;
 mod plain_text;
 pub mod resync;

@@ -12,6 +12,7 @@
 
 mod build;
 pub mod check;
+pub(crate) mod column_text;
 pub mod elements;
 pub mod index;
 pub mod late_fields;

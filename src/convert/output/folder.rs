@@ -176,6 +176,10 @@ impl Sink for Piece {
         Some(&self.path)
     }
 
+    fn name(&self) -> Option<String> {
+        Some(self.path.file_name()?.to_string_lossy().into_owned())
+    }
+
     fn beside(&mut self, extension: &str) -> Result<Option<&mut dyn Sink>> {
         let known = self.beside.iter().position(|(known, _)| known == extension);
         let place = match known {

@@ -123,7 +123,8 @@ impl<F: RecordSchema, P: Pages> Table for TextTable<F, P> {
         let end = rows.end.min(total);
         let count = end.saturating_sub(rows.start);
         let workers = rayon::current_num_threads() as u64;
-        if count < SHARED || workers < 2 {
+        // A worker is one of several that read other rows at the same time: its parts would only have to be joined.
+        if count < SHARED || workers < 2 || rayon::current_thread_index().is_some() {
             return self.part(task, rows, columns);
         }
         let step = count.div_ceil(workers);

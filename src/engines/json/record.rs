@@ -8,8 +8,10 @@ use crate::bytes::error::Result;
 use crate::bytes::limits;
 use crate::data::content::table;
 pub use crate::data::json::{Fields, Parsed, cell, elements, object, parse};
+use crate::data::json::{Member, members};
+use crate::engines::delimited::texts::Texts;
 use crate::engines::delimited::{Gather, RecordSchema, Records, Rules, Step, paged};
-use arrow::array::{ArrayRef, StringBuilder};
+use arrow::array::ArrayRef;
 use arrow::datatypes::DataType;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -61,6 +63,8 @@ pub struct Columns<S> {
 struct Places {
     /// Columns of fields by name.
     by_name: HashMap<String, usize>,
+    /// The names of these columns, by their numbers.
+    names: Vec<String>,
     /// How many columns take the elements of lists; 0 for none.
     listed: usize,
     /// The object whose fields stand in its place.
@@ -85,6 +89,7 @@ impl<S: Split> Columns<S> {
         let value = (!objects && listed == 0 && sample.others > 0 && !fields.is_empty()).then_some(0);
         let names = sample.shape.fields.iter().enumerate().filter(|_| objects);
         let by_name = names.map(|(i, (name, _))| (name.clone(), i)).collect();
+        let names = sample.shape.fields.iter().filter(|_| objects).map(|(name, _)| name.clone()).collect();
         // A sample that is everything needs no place for what comes later.
         let mixed = objects && sample.others > 0;
         let rest = !sample.whole || sample.bad > 0 || mixed || sample.overlong || fields.is_empty();
@@ -93,7 +98,7 @@ impl<S: Split> Columns<S> {
             fields.len() - 1
         });
         let inner = sample.inner.clone();
-        let places = Arc::new(Places { by_name, listed, inner, value, rest });
+        let places = Arc::new(Places { by_name, names, listed, inner, value, rest });
         Columns { columns: fields.into_iter().collect(), split, places, met }
     }
 }
@@ -119,13 +124,23 @@ impl<S: Split> RecordSchema for Columns<S> {
             wanted,
             met: self.met.clone(),
             base: 0,
-            row: vec![None; columns.len()],
-            builders: columns.iter().map(|_| StringBuilder::new()).collect(),
+            row: columns.iter().map(|_| Cell::Null).collect(),
+            texts: columns.iter().map(|_| Texts::default()).collect(),
+            members: Vec::new(),
+            usual: Vec::new(),
             record: 0..0,
             rows: 0,
             bytes: 0,
         })
     }
+}
+
+/// A cell of the row that is being filled.
+enum Cell {
+    Null,
+    /// A text that stands in the record, from one byte to another.
+    At(usize, usize),
+    Made(String),
 }
 
 /// The cells of the asked columns, as they are gathered.
@@ -140,8 +155,12 @@ pub struct Cells<S> {
     /// The place of the bytes that records are found in.
     base: u64,
     /// The row that is being filled.
-    row: Vec<Option<String>>,
-    builders: Vec<StringBuilder>,
+    row: Vec<Cell>,
+    texts: Vec<Texts>,
+    /// The members of the record, where it is an object.
+    members: Vec<Member>,
+    /// The column of the n-th member of the record before: most records are alike.
+    usual: Vec<usize>,
     /// The record that was found last.
     record: Range<usize>,
     rows: usize,
@@ -159,13 +178,21 @@ impl<S: Split> Records for Cells<S> {
 
     fn keep(&mut self, bytes: &[u8]) -> Result<()> {
         let text = bytes.get(self.record.clone()).unwrap_or_default();
-        if !self.row.is_empty() {
+        if !self.row.is_empty() && !self.usual(text) {
             self.record(text);
         }
-        for (builder, cell) in self.builders.iter_mut().zip(&mut self.row) {
-            let cell = cell.take();
-            self.bytes += cell.as_ref().map_or(0, |c| c.len() as u64);
-            builder.append_option(cell);
+        for (texts, cell) in self.texts.iter_mut().zip(&mut self.row) {
+            match std::mem::replace(cell, Cell::Null) {
+                Cell::Null => texts.push_null(),
+                Cell::At(start, end) => {
+                    self.bytes += (end - start) as u64;
+                    texts.push(text.get(start..end).unwrap_or_default());
+                }
+                Cell::Made(made) => {
+                    self.bytes += made.len() as u64;
+                    texts.push(made.as_bytes());
+                }
+            }
         }
         self.rows += 1;
         limits::check(self.bytes, limits::READ - 1, "the text of these rows").map(|_| ())
@@ -178,12 +205,71 @@ impl<S: Split> Records for Cells<S> {
 
 impl<S: Split> Gather for Cells<S> {
     fn finish(self) -> Result<(Vec<ArrayRef>, usize)> {
-        let array = |mut builder: StringBuilder| Arc::new(builder.finish()) as ArrayRef;
-        Ok((self.builders.into_iter().map(array).collect(), self.rows))
+        let array = |texts: Texts| texts.finish(encoding_rs::UTF_8);
+        Ok((self.texts.into_iter().map(array).collect(), self.rows))
     }
 }
 
 impl<S> Cells<S> {
+    /// Takes a record that is an object all of whose members have a column, as nearly all are; `false`, and nothing
+    /// taken, for others.
+    fn usual(&mut self, record: &[u8]) -> bool {
+        let places = self.places.clone();
+        let Ok(text) = simdutf8::basic::from_utf8(record) else { return false };
+        if places.inner.is_some() || !members(text, &mut self.members) {
+            return false;
+        }
+        let all = std::mem::take(&mut self.members);
+        self.usual.resize(all.len().max(self.usual.len()), usize::MAX);
+        let mut is_usual = true;
+        for (member, usual) in all.iter().zip(&mut self.usual) {
+            let name = text.get(member.name.0..member.name.1).unwrap_or_default();
+            if places.names.get(*usual).is_some_and(|known| known == name) {
+                continue;
+            }
+            let found = if name.contains('\\') { None } else { places.by_name.get(name) };
+            match found {
+                Some(column) => *usual = *column,
+                None => {
+                    is_usual = false;
+                    break;
+                }
+            }
+        }
+        if is_usual {
+            let columns = std::mem::take(&mut self.usual);
+            for (member, &column) in all.iter().zip(&columns) {
+                self.member(text, member, column);
+            }
+            self.usual = columns;
+        }
+        self.members = all;
+        is_usual
+    }
+
+    /// Takes a member of a column.
+    fn member(&mut self, text: &str, member: &Member, column: usize) {
+        let row = self.rows + 1;
+        if let Some(last) = self.named.get_mut(column)
+            && std::mem::replace(last, row) == row
+        {
+            let name = text.get(member.name.0..member.name.1).unwrap_or_default();
+            self.met.twice(self.base + self.record.start as u64, name);
+        }
+        let Some(slots) = self.wanted.get(column).filter(|slots| !slots.is_empty()) else { return };
+        let (start, end) = member.value;
+        let raw = text.get(start..end).unwrap_or_default();
+        for &slot in slots {
+            let Some(place) = self.row.get_mut(slot) else { continue };
+            *place = match cell(raw) {
+                None => Cell::Null,
+                Some(Cow::Borrowed(inner)) if inner.len() == raw.len() => Cell::At(start, end),
+                Some(Cow::Borrowed(_)) => Cell::At(start + 1, end - 1),
+                Some(Cow::Owned(made)) => Cell::Made(made),
+            };
+        }
+    }
+
     fn record(&mut self, text: &[u8]) {
         let places = self.places.clone();
         match parse(text) {
@@ -242,7 +328,7 @@ impl<S> Cells<S> {
         let slots = column.and_then(|column| self.wanted.get(column));
         for &slot in slots.into_iter().flatten() {
             if let Some(place) = self.row.get_mut(slot) {
-                *place = cell.as_deref().map(str::to_owned);
+                *place = cell.as_deref().map_or(Cell::Null, |text| Cell::Made(text.to_owned()));
             }
         }
     }
@@ -401,6 +487,37 @@ mod tests {
         assert_eq!(cell("\"\\ud800\"").unwrap(), "\\ud800");
         assert_eq!(elements("[1, [2], \"]\" ]").unwrap(), ["1", "[2]", "\"]\""]);
         assert_eq!(elements("[]").unwrap().len(), 0);
+    }
+
+    #[test]
+    fn members_are_the_fields() {
+        let mut found = Vec::new();
+        for record in [
+            "{\"a\\n\": 1.50, \"b\":[1, {\"x\": 2} ],\"c\":\"x\\\"\\u00e9\", \"n\": NaN,}\r\n",
+            "{}",
+            " { \"a\" : null } // behind",
+            "{\"a\":1} x",
+            "{\"a\" 1}",
+            "{\"a\":}",
+            "{a:1}",
+            "[1]",
+            "",
+            "{\"a\":1",
+        ] {
+            match parse(record.as_bytes()) {
+                Ok(Parsed::Object(fields)) => {
+                    assert!(members(record, &mut found), "{record}");
+                    let raw: Vec<&str> = found.iter().map(|m| &record[m.value.0..m.value.1]).collect();
+                    assert_eq!(raw, fields.iter().map(|(_, raw)| *raw).collect::<Vec<_>>());
+                    let names =
+                        found.iter().map(|m| object(&format!("{{\"{}\":0}}", &record[m.name.0..m.name.1])));
+                    let names: Vec<String> =
+                        names.map(|one| one.unwrap()[0].0.clone().into_owned()).collect();
+                    assert_eq!(names, fields.iter().map(|(name, _)| name.as_ref()).collect::<Vec<_>>());
+                }
+                _ => assert!(!members(record, &mut found), "{record}"),
+            }
+        }
     }
 
     #[test]

@@ -30,9 +30,10 @@ pub(crate) fn plain(array: &ArrayRef) -> ArrayRef {
 
 /// Appends a JSON string.
 pub(crate) fn string(text: &str, out: &mut Vec<u8>) {
-    let plain = |b: &u8| *b >= 32 && *b != b'"' && *b != b'\\';
+    // Without a way out, so that many bytes are looked at at once.
+    let odd = |odd: bool, b: &u8| odd | (*b < 32) | (*b == b'"') | (*b == b'\\');
     out.push(b'"');
-    if text.as_bytes().iter().all(plain) {
+    if !text.as_bytes().iter().fold(false, odd) {
         out.extend_from_slice(text.as_bytes());
     } else {
         for c in text.chars() {
@@ -82,12 +83,10 @@ pub(crate) fn number(array: &dyn Array, row: usize, out: &mut Vec<u8>) -> bool {
             out.extend_from_slice(cell::float16(value).as_bytes());
         }
         DataType::Float32 => {
-            let value = array.as_primitive::<types::Float32Type>().value(row);
-            if value.is_nan() { out.extend(b"nan") } else { show(out, format_args!("{value:?}")) }
+            cell::append_float32(array.as_primitive::<types::Float32Type>().value(row), out);
         }
         DataType::Float64 => {
-            let value = array.as_primitive::<types::Float64Type>().value(row);
-            if value.is_nan() { out.extend(b"nan") } else { show(out, format_args!("{value:?}")) }
+            cell::append_float64(array.as_primitive::<types::Float64Type>().value(row), out);
         }
         DataType::Decimal32(_, _) => decimal!(types::Decimal32Type),
         DataType::Decimal64(_, _) => decimal!(types::Decimal64Type),
@@ -199,7 +198,7 @@ pub(crate) fn whole(array: &dyn Array, row: usize) -> Option<String> {
 }
 
 /// Replaces a word that is no JSON number, written from `start` on.
-fn finite(start: usize, special: NotFinite, out: &mut Vec<u8>) {
+pub(super) fn finite(start: usize, special: NotFinite, out: &mut Vec<u8>) {
     let (quoted, python): (&[u8], &[u8]) = match out.get(start..).unwrap_or_default() {
         b"nan" => (b"\"nan\"", b"NaN"),
         b"inf" => (b"\"inf\"", b"Infinity"),

@@ -30,10 +30,10 @@ use table::CsvTable;
 pub static FORMAT: Format = Format {
     growth: Growth::Appended,
     targets: &[
-        Target::new("csv", "CSV", &["csv"], &write::WRITER),
+        Target::new("csv", "CSV", &["csv", "csv.gz", "csv.zst"], &write::WRITER),
         Target {
             presets: &[("delimiter", "tab")],
-            ..Target::new("tsv", "TSV", &["tsv", "tab"], &write::WRITER)
+            ..Target::new("tsv", "TSV", &["tsv", "tab", "tsv.gz", "tsv.zst"], &write::WRITER)
         },
     ],
     extensions: &["csv", "tsv", "tab", "psv"],

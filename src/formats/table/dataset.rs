@@ -306,7 +306,7 @@ fn collect(
         {
             let path = folder.path().ok_or_else(|| Error::bug("a folder without a path"))?.join(&entry.name);
             let inner = Source::open(task, &path)?;
-            keys.push((key.to_owned(), value));
+            keys.push((key, value));
             collect(task, &inner, &inner.entries(task)?, keys, &format!("{name}/"), files)?;
             keys.pop();
         }

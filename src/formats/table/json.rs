@@ -26,7 +26,12 @@ use std::sync::{Arc, OnceLock};
 
 /// The descriptor.
 pub static FORMAT: Format = Format {
-    targets: &[Target::new("json", "JSON", &["json"], &crate::engines::json::write::ARRAY)],
+    targets: &[Target::new(
+        "json",
+        "JSON",
+        &["json", "json.gz", "json.zst"],
+        &crate::engines::json::write::ARRAY,
+    )],
     extensions: &["json", "geojson", "topojson", "ipynb", "jsonc", "har"],
     mime: &["application/json", "application/geo+json"],
     sniff: Some(sniff),

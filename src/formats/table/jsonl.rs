@@ -27,7 +27,7 @@ pub static FORMAT: Format = Format {
     targets: &[Target::new(
         "jsonl",
         "JSON Lines",
-        &["jsonl", "ndjson"],
+        &["jsonl", "ndjson", "jsonl.gz", "ndjson.gz", "jsonl.zst", "ndjson.zst"],
         &crate::engines::json::write::WRITER,
     )],
     extensions: &["jsonl", "ndjson", "jsonlines"],

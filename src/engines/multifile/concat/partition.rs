@@ -16,19 +16,17 @@ const NULL: &str = "__HIVE_DEFAULT_PARTITION__";
 /// The partition columns of one file with their values; `None` is null.
 pub type Keys = Vec<(String, Option<String>)>;
 
-/// `key=value` of a folder's name, the value without its escapes.
-pub fn of_folder(name: &str) -> Option<(&str, Option<String>)> {
+/// `key=value` of a folder's name, both without their escapes.
+pub fn of_folder(name: &str) -> Option<(String, Option<String>)> {
     let (key, value) = name.split_once('=')?;
-    (!key.is_empty()).then(|| (key, (value != NULL).then(|| unescaped(value))))
+    (!key.is_empty()).then(|| (unescaped(key), (value != NULL).then(|| unescaped(value))))
 }
 
 /// What the folders of a path say of the file.
 pub fn of_path(path: &Path) -> Keys {
     let folders = path.parent().into_iter().flat_map(Path::components);
     let key = |part: Component<'_>| match part {
-        Component::Normal(name) => {
-            of_folder(&name.to_string_lossy()).map(|(key, value)| (key.to_owned(), value))
-        }
+        Component::Normal(name) => of_folder(&name.to_string_lossy()),
         _ => None,
     };
     folders.filter_map(key).collect()

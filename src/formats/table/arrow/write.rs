@@ -11,7 +11,7 @@ use crate::data::content::{Kind, Table};
 use crate::data::format::{Loss, LossKind, Metadata, OptionSpec, Options, Payload, Sink, Writer};
 use crate::data::scan::scan;
 use ::arrow::array::{Array, ArrayRef, DictionaryArray, RecordBatch, UInt64Array, new_empty_array};
-use ::arrow::compute::{cast, concat, take};
+use ::arrow::compute::{cast, concat, concat_batches, take};
 use ::arrow::datatypes::{DataType, Field, Schema, UInt64Type};
 use ::arrow::ipc::CompressionType;
 use ::arrow::ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
@@ -25,12 +25,14 @@ const CONTAINER: OptionSpec =
 const COMPRESSION: OptionSpec =
     OptionSpec::new("compression", "How buffers are compressed; none can be mapped into memory")
         .one_of("none", &["none", "lz4", "zstd"]);
+const BATCH: OptionSpec =
+    OptionSpec::new("batch_rows", "The rows of a record batch; without it as many as are read at once");
 
 /// The writer.
 pub const WRITER: Writer = Writer {
     metadata: Metadata::Texts,
     streams: true,
-    options: &[CONTAINER, COMPRESSION],
+    options: &[CONTAINER, COMPRESSION, BATCH],
     ..Writer::new(&[Kind::Table], losses, write)
 };
 
@@ -85,14 +87,58 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
     };
     let ipc = IpcWriteOptions::default().try_with_compression(compression)?;
     let schema = table.schema().clone();
+    let most = match options.get(BATCH.name).unwrap_or_default() {
+        "" => None,
+        _ => Some(options.number(&BATCH, "it is no number above 0", |&n: &usize| n > 0)?),
+    };
+    let mut batches = Batches { most, waiting: Vec::new(), rows: 0 };
     if options.choice(&CONTAINER)? == "stream" {
         let mut writer = StreamWriter::try_new_with_options(sink, &schema, ipc)?;
-        scan(task, table.as_ref(), Ok, |batch| Ok(writer.write(&batch)?))?;
+        scan(task, table.as_ref(), Ok, |batch| batches.add(batch, |batch| Ok(writer.write(batch)?)))?;
+        batches.rest(|batch| Ok(writer.write(batch)?))?;
         return Ok(writer.finish()?);
     }
     let mut writer = FileWriter::try_new_with_options(sink, &schema, ipc)?;
-    scan(task, table.as_ref(), Ok, |batch| Ok(writer.write(&batch)?))?;
+    scan(task, table.as_ref(), Ok, |batch| batches.add(batch, |batch| Ok(writer.write(batch)?)))?;
+    batches.rest(|batch| Ok(writer.write(batch)?))?;
     Ok(writer.finish()?)
+}
+
+/// Rows in batches of one size, where that is asked for.
+struct Batches {
+    most: Option<usize>,
+    waiting: Vec<RecordBatch>,
+    /// Rows that wait.
+    rows: usize,
+}
+
+impl Batches {
+    /// Takes rows, and hands over the batches that are full.
+    fn add(&mut self, batch: RecordBatch, mut each: impl FnMut(&RecordBatch) -> Result<()>) -> Result<()> {
+        let Some(most) = self.most else { return each(&batch) };
+        let mut at = 0;
+        while at < batch.num_rows() {
+            let len = (most - self.rows).min(batch.num_rows() - at);
+            self.waiting.push(batch.slice(at, len));
+            self.rows += len;
+            at += len;
+            if self.rows == most {
+                self.rest(&mut each)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands over what waits.
+    fn rest(&mut self, mut each: impl FnMut(&RecordBatch) -> Result<()>) -> Result<()> {
+        self.rows = 0;
+        let waiting = std::mem::take(&mut self.waiting);
+        match waiting.as_slice() {
+            [] => Ok(()),
+            [one] => each(one),
+            [first, ..] => each(&concat_batches(first.schema_ref(), &waiting)?),
+        }
+    }
 }
 
 /// A table each of whose dictionary columns has one dictionary throughout.

@@ -41,6 +41,7 @@ impl Builder {
             Type::Boolean => Values::Bits(BooleanBufferBuilder::new(0)),
             Type::Array(item) => Values::List(vec![0], boxed(item)?),
             Type::Map(value) => Values::Map(vec![0], boxed(&Type::String)?, boxed(value)?),
+            Type::Pairs(key, value) => Values::Map(vec![0], boxed(key)?, boxed(value)?),
             Type::Record(fields) => {
                 Values::Struct(fields.types.iter().map(Builder::new).collect::<Result<_>>()?)
             }
@@ -86,6 +87,13 @@ impl Builder {
             (Values::Map(ends, keys, child), Type::Map(value)) => {
                 let count = cursor.items(|cursor| {
                     keys.read(cursor, &Type::String, depth + 1)?;
+                    child.read(cursor, value, depth + 1)
+                })?;
+                push_end(ends, count)?;
+            }
+            (Values::Map(ends, keys, child), Type::Pairs(key, value)) => {
+                let count = cursor.items(|cursor| {
+                    keys.read(cursor, key, depth + 1)?;
                     child.read(cursor, value, depth + 1)
                 })?;
                 push_end(ends, count)?;
@@ -231,7 +239,7 @@ fn fixed(cursor: &mut Cursor, of: &Type, width: usize, out: &mut Vec<u8>) -> Res
             out.extend(interval.days.to_le_bytes());
             out.extend(interval.nanoseconds.to_le_bytes());
         }
-        Type::Fixed(len, None) => out.extend(cursor.take(*len)?),
+        Type::Fixed(len, None | Some(Meaning::Uuid)) => out.extend(cursor.take(*len)?),
         _ => return Err(Error::bug("a value without a fixed width")),
     }
     Ok(())
@@ -304,6 +312,15 @@ fn as_json(cursor: &mut Cursor, of: &Type, depth: usize) -> Result<Json> {
                 Ok(())
             })?;
             Json::Object(object)
+        }
+        Type::Pairs(key, value) => {
+            let mut items = Vec::new();
+            cursor.items(|cursor| {
+                let key = as_json(cursor, key, depth + 1)?;
+                items.push(json!([key, as_json(cursor, value, depth + 1)?]));
+                Ok(())
+            })?;
+            Json::Array(items)
         }
         Type::Null => Json::Null,
         Type::Boolean => json!(cursor.take(1)?.first().is_some_and(|b| *b != 0)),

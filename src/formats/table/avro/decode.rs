@@ -115,6 +115,12 @@ impl<'a> Cursor<'a> {
                     cursor.skip(value, depth + 1)
                 })?;
             }
+            Type::Pairs(key, value) => {
+                self.items(|cursor| {
+                    cursor.skip(key, depth + 1)?;
+                    cursor.skip(value, depth + 1)
+                })?;
+            }
             Type::Union(branches) => {
                 let (_, branch) = self.branch(branches)?;
                 self.skip(branch, depth + 1)?;

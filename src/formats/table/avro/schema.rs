@@ -27,6 +27,8 @@ pub(super) enum Type {
     Record(Arc<Fields>),
     Array(Box<Type>),
     Map(Box<Type>),
+    /// Keys that are no texts, and values: an array of records of both, with the logical type `map`.
+    Pairs(Box<Type>, Box<Type>),
     Union(Vec<Type>),
     /// A record that this value is part of, again.
     Recursive(Whole),
@@ -67,6 +69,8 @@ pub(super) enum Meaning {
     Decimal(Decimal),
     /// Months, days and milliseconds, three little-endian u32.
     Duration,
+    /// A UUID, 16 bytes (RFC 4122).
+    Uuid,
 }
 
 /// A record that is not complete yet where it is named.
@@ -152,7 +156,10 @@ fn complex(json: &Json, space: &str, names: &mut Names, depth: usize) -> Result<
     let Some(word) = kind.as_str() else { return read(kind, space, names, depth + 1) };
     let logical = json.get("logicalType").and_then(Json::as_str).unwrap_or_default();
     match word {
-        "array" => Ok(Type::Array(Box::new(read(inner("items")?, space, names, depth + 1)?))),
+        "array" => {
+            let items = read(inner("items")?, space, names, depth + 1)?;
+            Ok(pairs(&items).filter(|_| logical == "map").unwrap_or_else(|| Type::Array(Box::new(items))))
+        }
         "map" => Ok(Type::Map(Box::new(read(inner("values")?, space, names, depth + 1)?))),
         "record" | "error" => record(json, space, names, depth),
         "enum" | "fixed" => {
@@ -168,6 +175,17 @@ fn complex(json: &Json, space: &str, names: &mut Names, depth: usize) -> Result<
         "bytes" if logical == "decimal" => Ok(Type::Bytes(decimal(json, u64::MAX))),
         word => named(word, space, names),
     }
+}
+
+/// Records of a key, which is always there, and a value, as Iceberg writes maps.
+/// <https://iceberg.apache.org/spec/#avro>
+fn pairs(items: &Type) -> Option<Type> {
+    let Type::Record(fields) = items else { return None };
+    let ([key, value], [first, second]) = (fields.types.as_slice(), fields.names.as_slice()) else {
+        return None;
+    };
+    let is_map = first == "key" && second == "value" && !matches!(key, Type::Null | Type::Union(_));
+    is_map.then(|| Type::Pairs(Box::new(key.clone()), Box::new(value.clone())))
 }
 
 fn record(json: &Json, space: &str, names: &mut Names, depth: usize) -> Result<Type> {
@@ -214,6 +232,7 @@ fn fixed(json: &Json, logical: &str) -> Result<Type> {
     let meaning = match logical {
         "decimal" => decimal(json, size as u64).map(Meaning::Decimal),
         "duration" if size == 12 => Some(Meaning::Duration),
+        "uuid" if size == 16 => Some(Meaning::Uuid),
         _ => None,
     };
     Ok(Type::Fixed(size, meaning))
@@ -275,7 +294,7 @@ impl Type {
             Type::Fixed(..) => "fixed".to_owned(),
             Type::Enum(_) => "enum".to_owned(),
             Type::Record(fields) => fields.name.clone(),
-            Type::Array(_) => "array".to_owned(),
+            Type::Array(_) | Type::Pairs(..) => "array".to_owned(),
             Type::Map(_) => "map".to_owned(),
             Type::Union(_) => "union".to_owned(),
             Type::Recursive(_) => "json".to_owned(),
@@ -298,16 +317,13 @@ impl Type {
             // A value of a type within itself has no finite Arrow type: its JSON has.
             Type::String | Type::Enum(_) | Type::Recursive(_) => DataType::Utf8,
             Type::Fixed(_, Some(Meaning::Duration)) => DataType::Interval(IntervalUnit::MonthDayNano),
-            Type::Fixed(size, None) => DataType::FixedSizeBinary(
+            Type::Fixed(size, None | Some(Meaning::Uuid)) => DataType::FixedSizeBinary(
                 i32::try_from(*size).map_err(|_| malformed("a fixed type is too long"))?,
             ),
             Type::Record(fields) => DataType::Struct(arrow_fields(fields)?),
             Type::Array(item) => DataType::List(field("item", item)?),
-            Type::Map(value) => {
-                let key = Arc::new(Field::new("key", DataType::Utf8, false));
-                let entries = DataType::Struct(ArrowFields::from(vec![key, field("value", value)?]));
-                DataType::Map(Arc::new(Field::new("entries", entries, false)), false)
-            }
+            Type::Map(value) => map(DataType::Utf8, value)?,
+            Type::Pairs(key, value) => map(key.arrow()?, value)?,
             Type::Union(branches) => {
                 let fields =
                     branches.iter().map(|one| field(&one.word(), one)).collect::<Result<Vec<_>>>()?;
@@ -329,10 +345,30 @@ impl Decimal {
     }
 }
 
+fn map(key: DataType, value: &Type) -> Result<DataType> {
+    let key = Arc::new(Field::new("key", key, false));
+    let entries = DataType::Struct(ArrowFields::from(vec![key, field("value", value)?]));
+    Ok(DataType::Map(Arc::new(Field::new("entries", entries, false)), false))
+}
+
 fn field(name: &str, of: &Type) -> Result<FieldRef> {
     let nullable = of.nullable().is_some() || matches!(of, Type::Null | Type::Union(_));
-    Ok(Arc::new(Field::new(name, of.arrow()?, nullable)))
+    let field = Field::new(name, of.arrow()?, nullable);
+    let is_uuid = matches!(of.nullable().unwrap_or(of), Type::Fixed(_, Some(Meaning::Uuid)));
+    // Arrow has the type of its bytes, and says in the metadata what they are.
+    let metadata = [(EXTENSION, UUID), ("ARROW:extension:metadata", "")];
+    let metadata = metadata.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    Ok(Arc::new(if is_uuid { field.with_metadata(HashMap::from(metadata)) } else { field }))
 }
+
+/// Whether a column holds UUIDs (Arrow's canonical extension type).
+pub(super) fn is_uuid(field: &Field) -> bool {
+    *field.data_type() == DataType::FixedSizeBinary(16)
+        && field.metadata().get(EXTENSION).is_some_and(|name| name == UUID)
+}
+
+const EXTENSION: &str = "ARROW:extension:name";
+const UUID: &str = "arrow.uuid";
 
 fn arrow_fields(fields: &Fields) -> Result<ArrowFields> {
     fields.names.iter().zip(&fields.types).map(|(name, of)| field(name, of)).collect()

@@ -1,6 +1,7 @@
 //! What Avro calls the types of Arrow: the type that a column is cast to before it is written, which is the one that it
 //! is read as again, and its schema.
 
+use super::schema::is_uuid;
 use crate::data::format::LossKind;
 use arrow::datatypes::{DataType, Field, FieldRef, Fields, IntervalUnit, TimeUnit};
 use serde_json::{Value as Json, json};
@@ -118,7 +119,8 @@ fn record(fields: &Fields) -> Stored {
     Stored { data_type: data_type.clone(), lost }.inside(|_| data_type)
 }
 
-/// A map whose keys are texts stays one; others become lists of records of a key and a value.
+/// A map whose keys are texts is Avro's; one of other keys an array of records of a key and a value, which says that it is
+/// a map, as Iceberg writes them.
 fn map(entries: &FieldRef) -> Stored {
     let DataType::Struct(fields) = entries.data_type() else {
         return Stored::text(LossKind::Type, "the map is kept as text");
@@ -127,15 +129,17 @@ fn map(entries: &FieldRef) -> Stored {
         return Stored::text(LossKind::Type, "the map is kept as text");
     };
     let of_key = stored(key.data_type());
-    if of_key.data_type != DataType::Utf8 || !of_key.lost.is_empty() {
-        return Stored::text(LossKind::Type, "a map with keys that are no texts is kept as text");
+    if of_key.lost.iter().any(|(kind, _)| *kind == LossKind::Type) {
+        return Stored::text(LossKind::Type, "a map with such keys is kept as text");
     }
-    let nullable = is_nullable(value);
-    stored(value.data_type()).inside(|of| {
-        let pair = [Field::new("key", DataType::Utf8, false), Field::new("value", of, nullable)];
+    let (nullable, lost) = (is_nullable(value), of_key.lost);
+    let mut stored = stored(value.data_type()).inside(|of| {
+        let pair = [Field::new("key", of_key.data_type, false), Field::new("value", of, nullable)];
         let entries = Field::new("entries", DataType::Struct(pair.into_iter().collect()), false);
         DataType::Map(Arc::new(entries), false)
-    })
+    });
+    stored.lost.extend(lost);
+    stored
 }
 
 /// Names that Avro has: letters, digits and underscores, no digit first, each once (specification, *Names*).
@@ -185,7 +189,10 @@ fn record_schema(name: &str, fields: &Fields) -> Json {
 
 /// The schema of a field of a type that [`stored`] gives; `name` is for what must have one, and is nowhere else.
 fn field_schema(name: &str, field: &Field) -> Json {
-    let of = type_schema(name, field.data_type());
+    let mut of = type_schema(name, field.data_type());
+    if let Some(fixed) = of.as_object_mut().filter(|_| is_uuid(field)) {
+        fixed.insert("logicalType".to_owned(), json!("uuid"));
+    }
     match field.is_nullable() && *field.data_type() != DataType::Null {
         true => json!(["null", of]),
         false => of,
@@ -218,14 +225,17 @@ fn type_schema(name: &str, data_type: &DataType) -> Json {
             json!({ "type": "bytes", "logicalType": "decimal", "precision": digits, "scale": scale })
         }
         D::List(item) => json!({ "type": "array", "items": field_schema(&format!("{name}.item"), item) }),
-        D::Map(entries, _) => {
-            let value = match entries.data_type() {
-                D::Struct(fields) => fields.get(1),
-                _ => None,
-            };
-            let values = value.map_or(json!("null"), |value| field_schema(&format!("{name}.value"), value));
-            json!({ "type": "map", "values": values })
-        }
+        D::Map(entries, _) => match entries.data_type() {
+            D::Struct(pair) if pair.first().is_some_and(|key| *key.data_type() != D::Utf8) => {
+                let items = record_schema(&format!("{name}.entry"), pair);
+                json!({ "type": "array", "logicalType": "map", "items": items })
+            }
+            D::Struct(pair) => {
+                let value = |value: &FieldRef| field_schema(&format!("{name}.value"), value);
+                json!({ "type": "map", "values": pair.get(1).map_or(json!("null"), value) })
+            }
+            _ => json!({ "type": "map", "values": "null" }),
+        },
         D::Struct(fields) => record_schema(name, fields),
         _ => json!("string"),
     }

@@ -2,6 +2,7 @@ use super::*;
 use crate::bytes::source::Source;
 use crate::data::format::Options;
 use crate::formats::open_source;
+use arrow::datatypes::{DataType, Field, Schema};
 
 fn table(bytes: Vec<u8>) -> Result<Arc<dyn Table>> {
     let task = Task::new();
@@ -143,4 +144,50 @@ fn hostile_counts_end_soon() {
     let items = table(file(r#"{"type":"array","items":"null"}"#, &[(1, [long(1 << 40), long(0)].concat())]));
     assert!(items.unwrap().read(&Task::new(), 0..1, &[0]).is_err());
     assert!(table(file(r#"{"type":"record","name":"r","fields":[{"name":"a","type":"x"}]}"#, &[])).is_err());
+}
+
+/// What is written of these columns, opened again.
+fn written(columns: Vec<(&str, arrow::array::ArrayRef)>, fields: &[Field]) -> (Vec<u8>, Arc<dyn Table>) {
+    use crate::data::content::table::MemoryTable;
+    use crate::data::format::{Data, Payload, WriteTo};
+    let schema = Arc::new(Schema::new(fields.to_vec()));
+    let arrays = columns.into_iter().map(|(_, array)| array).collect();
+    let batch = arrow::array::RecordBatch::try_new(schema, arrays).unwrap();
+    let payload = Payload::plain(Data::Table(Arc::new(MemoryTable::new(batch))));
+    let mut out = std::io::Cursor::new(Vec::new());
+    let WriteTo::File(write) = write::WRITER.write else { panic!() };
+    write(&Task::new(), &payload, &Options::default(), &mut out).unwrap();
+    let bytes = out.into_inner();
+    (bytes.clone(), table(bytes).unwrap())
+}
+
+#[test]
+fn maps_of_any_keys_and_uuids_come_back() {
+    use arrow::array::{FixedSizeBinaryArray, Int64Builder, MapBuilder, StringBuilder};
+    let mut map = MapBuilder::new(None, Int64Builder::new(), StringBuilder::new());
+    for (key, value) in [(7, Some("x")), (-1, None)] {
+        map.keys().append_value(key);
+        map.values().append_option(value);
+    }
+    map.append(true).unwrap();
+    map.append(false).unwrap();
+    let map: arrow::array::ArrayRef = Arc::new(map.finish());
+    let ids = FixedSizeBinaryArray::try_from_iter([[7u8; 16], [0; 16]].iter()).unwrap();
+    let uuid = Field::new("id", DataType::FixedSizeBinary(16), false)
+        .with_metadata([("ARROW:extension:name".to_owned(), "arrow.uuid".to_owned())].into());
+    let fields = [Field::new("m", map.data_type().clone(), true), uuid];
+    let (bytes, table) = written(vec![("m", map), ("id", Arc::new(ids))], &fields);
+    let text = String::from_utf8_lossy(&bytes);
+    assert!(text.contains("\"logicalType\":\"map\"") && text.contains("\"logicalType\":\"uuid\""), "{text}");
+    let DataType::Map(entries, _) = table.schema().field(0).data_type() else { panic!("no map") };
+    let DataType::Struct(pair) = entries.data_type() else { panic!() };
+    assert_eq!(*pair[0].data_type(), DataType::Int64);
+    let name = table.schema().field(1).metadata().get("ARROW:extension:name").cloned();
+    assert_eq!(name.as_deref(), Some("arrow.uuid"));
+    let read = cells(&*table, 0..2);
+    assert_eq!(read[0][0].as_deref(), Some(r#"[["7","x"],["-1",null]]"#));
+    assert_eq!(
+        (read[1][0].as_deref(), read[0][1].as_deref()),
+        (None, Some("0x07070707070707070707070707070707"))
+    );
 }

@@ -2,6 +2,7 @@
 //! (specification, *Object Container Files*).
 
 use super::encode::Encoder;
+use super::schema::is_uuid;
 use super::stored::{Names, schema_of, stored};
 use super::{MAGIC, blocks::Codec};
 use crate::bytes::error::{Error, Result};
@@ -86,7 +87,7 @@ fn is_other(from: &DataType, to: &DataType) -> bool {
 
 /// Whether its metadata say that it is more than its type, which Avro does not keep.
 fn is_extended(field: &FieldRef) -> bool {
-    !field.metadata().is_empty()
+    !field.metadata().is_empty() && !is_uuid(field)
 }
 
 /// Whether members of structs in it have names that Avro has not.

@@ -1,32 +1,64 @@
-//! Writes delimited text: RFC 4180's quoting, UTF-8, cells as the exact texts of [`crate::data::cell`]; lists,
-//! structs and maps as JSON. A null is an empty cell, an empty text is `""`.
-//! <https://www.rfc-editor.org/rfc/rfc4180>
+//! Writes delimited text: RFC 4180's quoting by default, any delimiter, quote and encoding by option, compressed where
+//! that is asked for; cells as the exact texts of [`crate::data::cell`]; lists, structs and maps as JSON. A null is an
+//! empty cell, an empty text is `""`. <https://www.rfc-editor.org/rfc/rfc4180>
+
+mod style;
 
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
-use crate::data::cell;
 use crate::data::content::Kind;
-use crate::data::format::note;
 use crate::data::format::{Loss, LossKind, OptionSpec, Options, Payload, Sink, Writer};
-use crate::data::scan::{put, scan};
-use crate::engines::json::value_text::{NotFinite, hex, holds, number, plain, text, value};
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
-use arrow::datatypes::DataType;
+use crate::data::format::{loss, note};
+use crate::data::scan::scan;
+use crate::engines::delimited::output::{
+    COMPRESS, Characters, ENCODING, LEVEL, Output, Packing, UNENCODABLE, Unwritable,
+};
+use crate::engines::json::column_text::ColumnText;
+use crate::engines::json::value_text::{holds, plain};
+use arrow::array::{ArrayRef, RecordBatch};
+use arrow::datatypes::{DataType, Fields};
+use style::Style;
 
-const DELIMITER: OptionSpec = OptionSpec::new("delimiter", "What stands between cells")
-    .one_of("comma", &["comma", "tab", "semicolon", "pipe"]);
+const DELIMITER: OptionSpec = OptionSpec::new(
+    "delimiter",
+    "What stands between cells: comma, tab, semicolon, pipe, space, or any one character",
+)
+.default("comma");
 const HEADER: OptionSpec = OptionSpec::new("header", "Whether the first line has the names of the columns")
     .one_of("yes", &["yes", "no"]);
-const QUOTE: OptionSpec =
-    OptionSpec::new("quote", "Which cells stand in quotes").one_of("necessary", &["necessary", "all"]);
+const QUOTE: OptionSpec = OptionSpec::new(
+    "quote",
+    "Which cells stand in quotes: those that need it, all, all but numbers and truth values, none",
+)
+.one_of("necessary", &["necessary", "all", "texts", "none"]);
+const QUOTE_CHAR: OptionSpec = OptionSpec::new("quote_char", "The quote, one character").default("\"");
+const ESCAPE: OptionSpec = OptionSpec::new(
+    "escape",
+    "What stands before a quote in a cell, one character or backslash; without it quotes are doubled",
+);
 const NULL: OptionSpec = OptionSpec::new("null", "What stands for a null cell");
-const LINES: OptionSpec = OptionSpec::new("line_end", "What ends a line").one_of("lf", &["lf", "crlf"]);
+const LINES: OptionSpec = OptionSpec::new("line_end", "What ends a line").one_of("lf", &["lf", "crlf", "cr"]);
+const DECIMAL: OptionSpec = OptionSpec::new("decimal", "What stands before the fraction of a number")
+    .one_of("point", &["point", "comma"]);
 
 /// The writer.
 pub const WRITER: Writer = Writer {
     texts: true,
     streams: true,
-    options: &[DELIMITER, HEADER, QUOTE, NULL, LINES],
+    options: &[
+        DELIMITER,
+        HEADER,
+        QUOTE,
+        QUOTE_CHAR,
+        ESCAPE,
+        NULL,
+        LINES,
+        DECIMAL,
+        ENCODING,
+        UNENCODABLE,
+        COMPRESS,
+        LEVEL,
+    ],
     ..Writer::new(&[Kind::Table], losses, write)
 };
 
@@ -35,9 +67,21 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
     let mut losses = Vec::new();
     let fields = table.schema().fields();
     losses.push(note(LossKind::Type, "cells become text; a reader infers their types again").if_any());
+    let quotes_none = options.get(QUOTE.name) == Some("none");
     if fields.len() == 1 && options.get(NULL.name).unwrap_or_default().is_empty() {
-        let what = "a null of the only column is written as empty text: a blank line would be no row";
-        losses.push(note(LossKind::Null, what).if_any());
+        losses.push(match quotes_none {
+            true => {
+                loss(LossKind::Null, "a null of the only column is a blank line, which readers skip").if_any()
+            }
+            false => {
+                let what = "a null of the only column is written as empty text: a blank line would be no row";
+                note(LossKind::Null, what).if_any()
+            }
+        });
+    }
+    if quotes_none {
+        let what = "without quotes a text that is written like a null is read as null";
+        losses.push(loss(LossKind::Null, what).if_any());
     }
     for field in fields {
         if field.data_type().is_nested() && !matches!(field.data_type(), DataType::RunEndEncoded(_, _)) {
@@ -46,105 +90,106 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
         if holds(field.data_type(), &|t| t.is_binary() || matches!(t, DataType::FixedSizeBinary(_))) {
             losses.push(note(LossKind::Type, "binary is written as hexadecimal text").of(field.name()));
         }
+        let is_fraction = field.data_type().is_floating() || field.data_type().is_decimal();
+        if options.get(DECIMAL.name) == Some("comma") && is_fraction {
+            let what = "its numbers have a comma for their point; a reader has to be told";
+            losses.push(note(LossKind::Type, what).of(field.name()));
+        }
     }
     if options.get(HEADER.name) == Some("no") {
         losses.push(note(LossKind::Name, "the names of the columns are not written"));
     }
+    losses.extend(unencodable(options));
     losses
 }
 
-/// How cells are written.
-struct Style {
-    delimiter: u8,
-    quote_all: bool,
-    null: String,
-    end: &'static [u8],
-    /// A line of one empty cell would be a blank line, which readers skip.
-    lone: bool,
+/// What becomes of characters that the encoding has not.
+fn unencodable(options: &Options) -> Option<Loss> {
+    let characters = Characters::of(options).ok().filter(|characters| !characters.has_all())?;
+    let name = characters.name();
+    Some(match options.get(UNENCODABLE.name) {
+        Some("replace") => {
+            loss(LossKind::Type, format!("characters that {name} does not have become ?")).if_any()
+        }
+        _ => {
+            let what = format!("a character that {name} does not have stops the conversion");
+            note(LossKind::Type, what).if_any()
+        }
+    })
 }
 
-impl Style {
-    fn of(options: &Options, columns: usize) -> Result<Self> {
-        let null = options.get(NULL.name).unwrap_or(NULL.default).to_owned();
-        let delimiter = match options.choice(&DELIMITER)? {
-            "tab" => b'\t',
-            "semicolon" => b';',
-            "pipe" => b'|',
-            _ => b',',
-        };
-        let style = Style {
-            delimiter,
-            quote_all: options.choice(&QUOTE)? == "all",
-            null,
-            end: if options.choice(&LINES)? == "crlf" { b"\r\n" } else { b"\n" },
-            lone: columns == 1,
-        };
-        if style.must_quote(style.null.as_bytes()) && !style.null.is_empty() {
-            return Err(Error::unsupported(format!("null={:?}: it would have to be quoted", style.null)));
+/// How rows become bytes.
+struct Lines<'a> {
+    style: Style,
+    characters: Characters,
+    replace: bool,
+    packing: Packing,
+    fields: &'a Fields,
+}
+
+impl Lines<'_> {
+    /// The line of names, with what stands before it.
+    fn head(&self, with_names: bool) -> Result<Vec<u8>> {
+        let mut head = Vec::new();
+        for (n, field) in self.fields.iter().enumerate().filter(|_| with_names) {
+            if n > 0 {
+                head.extend_from_slice(&self.style.delimiter);
+            }
+            let written = self.style.text(field.name(), &mut head);
+            written.map_err(|why| Error::unsupported(format!("the name {:?}: {why}", field.name())))?;
         }
-        Ok(style)
-    }
-
-    fn must_quote(&self, text: &[u8]) -> bool {
-        let special = |b: &u8| matches!(*b, b'"' | b'\n' | b'\r') || *b == self.delimiter;
-        // A `#` may be taken for a comment; spaces at the ends may be trimmed.
-        let first = matches!(text.first(), None | Some(b'#' | b' ' | b'\t' | 0xef));
-        self.quote_all || first || text.last() == Some(&b' ') || text.iter().any(special)
-    }
-
-    /// Appends a text, in quotes where they are needed.
-    fn text(&self, text: &str, out: &mut Vec<u8>) {
-        if !self.must_quote(text.as_bytes()) && text != self.null {
-            out.extend_from_slice(text.as_bytes());
-            return;
+        if with_names {
+            head.extend_from_slice(self.style.end);
         }
-        self.quoted(text, out);
+        let mut out = self.characters.mark().to_vec();
+        let encoded = self.characters.encoded(head, self.replace);
+        out.extend(encoded.map_err(|c| Error::unsupported(format!("the names: {}", self.lacks(c))))?);
+        Ok(out)
     }
 
-    /// Appends a text in quotes.
-    fn quoted(&self, text: &str, out: &mut Vec<u8>) {
-        out.push(b'"');
-        for part in text.split_inclusive('"') {
-            out.extend_from_slice(part.as_bytes());
-            if part.ends_with('"') {
-                out.push(b'"');
+    fn lacks(&self, character: char) -> String {
+        format!("{} does not have the character {character:?}", self.characters.name())
+    }
+
+    /// The rows of a batch as they are written.
+    fn rows(&self, batch: &RecordBatch) -> Result<Result<Vec<u8>, Unwritable>> {
+        let columns: Vec<ArrayRef> = batch.columns().iter().map(plain).collect();
+        let cells: Vec<ColumnText> = columns.iter().map(|column| ColumnText::new(column.as_ref())).collect();
+        let mut out = Vec::with_capacity(batch.num_rows() * cells.len() * 10);
+        for row in 0..batch.num_rows() {
+            for (n, column) in cells.iter().enumerate() {
+                if n > 0 {
+                    out.extend_from_slice(&self.style.delimiter);
+                }
+                if let Err(why) = self.style.cell(column, row, &mut out) {
+                    return Ok(Err(self.unwritable(row, n, why.to_owned())));
+                }
+            }
+            out.extend_from_slice(self.style.end);
+        }
+        match self.characters.encoded(out, self.replace) {
+            Ok(bytes) => Ok(Ok(self.packing.packed(bytes)?)),
+            Err(character) => Ok(Err(self.find(&cells, batch.num_rows(), character))),
+        }
+    }
+
+    /// The first cell that has a character which cannot be written.
+    fn find(&self, cells: &[ColumnText], rows: usize, character: char) -> Unwritable {
+        for row in 0..rows {
+            for (n, column) in cells.iter().enumerate() {
+                let mut out = Vec::new();
+                let _ = self.style.cell(column, row, &mut out);
+                if let Err(character) = self.characters.encoded(out, false) {
+                    return self.unwritable(row, n, self.lacks(character));
+                }
             }
         }
-        out.push(b'"');
+        self.unwritable(0, 0, self.lacks(character))
     }
 
-    /// Appends one cell.
-    fn cell(&self, array: &dyn Array, row: usize, out: &mut Vec<u8>) {
-        if array.is_null(row) || matches!(array.data_type(), DataType::Null) {
-            out.extend_from_slice(if self.lone && self.null.is_empty() {
-                b"\"\""
-            } else {
-                self.null.as_bytes()
-            });
-            return;
-        }
-        if let Some(text) = text(array, row) {
-            return self.text(text, out);
-        }
-        if let Some(union) = array.as_union_opt() {
-            return self.cell(union.value(row).as_ref(), 0, out);
-        }
-        if !self.quote_all && number(array, row, out) {
-            return;
-        }
-        let mut other = Vec::new();
-        if array.data_type().is_nested() {
-            // In quotes also where JSON's commas are no delimiters: readers guess by them.
-            value(array, row, NotFinite::Text, &mut other);
-            return self.quoted(&String::from_utf8_lossy(&other), out);
-        }
-        if !number(array, row, &mut other) {
-            match cell::binary(array, row) {
-                Some(bytes) => hex(bytes, &mut other),
-                None => other.extend(cell::text(array, row).unwrap_or_default().into_bytes()),
-            }
-        }
-        self.text(&String::from_utf8_lossy(&other), out);
+    fn unwritable(&self, row: usize, column: usize, why: String) -> Unwritable {
+        let column = self.fields.get(column).map_or(String::new(), |field| field.name().clone());
+        Unwritable { row, column, why }
     }
 }
 
@@ -154,33 +199,23 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
     if fields.is_empty() {
         return Err(Error::unsupported("a table without columns as delimited text"));
     }
-    let style = Style::of(options, fields.len())?;
-    if options.choice(&HEADER)? == "yes" {
-        let mut head = Vec::new();
-        for (n, field) in fields.iter().enumerate() {
-            if n > 0 {
-                head.push(style.delimiter);
-            }
-            style.text(field.name(), &mut head);
-        }
-        head.extend_from_slice(style.end);
-        put(sink, &head)?;
-    }
-    let lines = |batch: RecordBatch| -> Result<Vec<u8>> {
-        let columns: Vec<ArrayRef> = batch.columns().iter().map(plain).collect();
-        let mut out = Vec::with_capacity(batch.num_rows() * columns.len() * 8);
-        for row in 0..batch.num_rows() {
-            for (n, column) in columns.iter().enumerate() {
-                if n > 0 {
-                    out.push(style.delimiter);
-                }
-                style.cell(column.as_ref(), row, &mut out);
-            }
-            out.extend_from_slice(style.end);
-        }
-        Ok(out)
+    let lines = Lines {
+        style: Style::of(options, fields.len())?,
+        characters: Characters::of(options)?,
+        replace: options.choice(&UNENCODABLE)? == "replace",
+        packing: Packing::of(options, sink)?,
+        fields,
     };
-    scan(task, table.as_ref(), lines, |bytes| put(sink, &bytes)).map(drop)
+    let mut out = Output::new(sink, lines.packing);
+    out.text(&lines.head(options.choice(&HEADER)? == "yes")?)?;
+    let mut first = 0;
+    let rows = |batch: RecordBatch| Ok((batch.num_rows() as u64, lines.rows(&batch)?));
+    scan(task, table.as_ref(), rows, |(rows, bytes)| {
+        out.packed(&bytes.map_err(|cell| cell.error(first))?)?;
+        first += rows;
+        Ok(())
+    })?;
+    out.finish()
 }
 
 #[cfg(test)]

@@ -1,45 +1,53 @@
-//! Writes Parquet: row groups whose columns are encoded in parallel. Specification:
-//! <https://parquet.apache.org/docs/file-format/>.
+//! Writes Parquet: row groups whose columns are encoded in parallel ([`groups`]), in one file or in the files of a folder
+//! ([`folder`]). Specification: <https://parquet.apache.org/docs/file-format/>.
 
+mod folder;
+mod groups;
 pub mod huggingface;
+mod options;
+#[cfg(test)]
+mod tests;
 
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::Result;
 use crate::bytes::task::Task;
 use crate::data::adapt::Cast;
 use crate::data::content::{Kind, Table};
-use crate::data::format::{Loss, LossKind, Metadata, OptionSpec, Options, Payload, Sink, Writer};
+use crate::data::format::{Loss, LossKind, Metadata, Options, Payload, Sink, WriteTo, Writer};
 use crate::data::format::{loss, note};
 use crate::data::scan::scan;
-use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
-use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_writer::{
-    ArrowColumnWriter, ArrowRowGroupWriterFactory, ArrowWriterOptions, compute_leaves,
+use groups::{ParquetOut, Shape};
+use options::{
+    BLOOM, BLOOM_FPP, BLOOM_NDV, COMPRESSION, DICTIONARY, ENCODING, LEVEL, PAGE_BYTES, PAGE_ROWS, PARTITION,
+    ROW_GROUP, ROW_GROUP_BYTES, SORTED, SPLIT_BYTES, SPLIT_ROWS, STATISTICS, VERSION,
 };
-use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::{WriterProperties, WriterVersion};
-use parquet::file::writer::SerializedFileWriter;
-use rayon::prelude::*;
 use std::sync::Arc;
-
-const COMPRESSION: OptionSpec = OptionSpec::new("compression", "How pages are compressed")
-    .one_of("zstd", &["zstd", "snappy", "lz4", "gzip", "brotli", "none"]);
-const LEVEL: OptionSpec =
-    OptionSpec::new("level", "The compression level: zstd 1 to 22, gzip 0 to 9, brotli 0 to 11");
-const ROW_GROUP: OptionSpec =
-    OptionSpec::new("row_group_rows", "The most rows of a row group").default("1048576");
-const DICTIONARY: OptionSpec =
-    OptionSpec::new("dictionary", "Whether repeated values are stored once").one_of("yes", &["yes", "no"]);
-
-/// Encoded bytes of a row group after which a new one begins, so that memory stays bounded.
-const GROUP: usize = 128 << 20;
 
 /// The writer.
 pub const WRITER: Writer = Writer {
     metadata: Metadata::Texts,
     streams: true,
-    options: &[COMPRESSION, LEVEL, ROW_GROUP, DICTIONARY],
+    options: &[
+        COMPRESSION,
+        LEVEL,
+        ROW_GROUP,
+        ROW_GROUP_BYTES,
+        PAGE_BYTES,
+        PAGE_ROWS,
+        DICTIONARY,
+        ENCODING,
+        VERSION,
+        STATISTICS,
+        BLOOM,
+        BLOOM_FPP,
+        BLOOM_NDV,
+        SORTED,
+        PARTITION,
+        SPLIT_ROWS,
+        SPLIT_BYTES,
+    ],
+    write: WriteTo::Either { is_folder: folder::is_asked, file: write, folder: folder::write },
     ..Writer::new(&[Kind::Table], losses, write)
 };
 
@@ -115,7 +123,7 @@ fn nested(item: &FieldRef, list: impl Fn(FieldRef) -> DataType) -> Option<(DataT
     Some((list(inner(item)), what, serious))
 }
 
-fn losses(payload: &Payload, _options: &Options) -> Vec<Loss> {
+fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
     let Ok(table) = payload.table() else { return Vec::new() };
     let mut losses = Vec::new();
     for field in table.schema().fields() {
@@ -128,25 +136,8 @@ fn losses(payload: &Payload, _options: &Options) -> Vec<Loss> {
         losses
             .push(loss(LossKind::Metadata, "the number of rows: Parquet has none without columns").if_any());
     }
+    losses.extend(folder::losses(table.schema(), options));
     losses
-}
-
-fn compression(options: &Options) -> Result<Compression> {
-    let level = options.get(LEVEL.name).unwrap_or_default();
-    let number = |default: i32| match level {
-        "" => Ok(default),
-        _ => options.number(&LEVEL, "it is no number", |_: &i32| true),
-    };
-    let wrong = |e: parquet::errors::ParquetError| Error::unsupported(format!("level={level}: {e}"));
-    let unsigned = |n: i32| u32::try_from(n).map_err(|_| Error::unsupported(format!("level={n}: below 0")));
-    Ok(match options.choice(&COMPRESSION)? {
-        "zstd" => Compression::ZSTD(ZstdLevel::try_new(number(3)?).map_err(wrong)?),
-        "gzip" => Compression::GZIP(GzipLevel::try_new(unsigned(number(6)?)?).map_err(wrong)?),
-        "brotli" => Compression::BROTLI(BrotliLevel::try_new(unsigned(number(5)?)?).map_err(wrong)?),
-        "snappy" => Compression::SNAPPY,
-        "lz4" => Compression::LZ4_RAW,
-        _ => Compression::UNCOMPRESSED,
-    })
 }
 
 /// The metadata of the whole, each name once.
@@ -162,17 +153,15 @@ fn pairs(payload: &Payload, schema: &Schema) -> Vec<KeyValue> {
     pairs
 }
 
-fn properties(pairs: Vec<KeyValue>, options: &Options) -> Result<WriterProperties> {
-    Ok(WriterProperties::builder()
-        .set_compression(compression(options)?)
-        .set_dictionary_enabled(options.choice(&DICTIONARY)? == "yes")
-        .set_writer_version(WriterVersion::PARQUET_1_0)
-        .set_created_by(format!("gander {}", env!("CARGO_PKG_VERSION")))
-        .set_key_value_metadata(Some(pairs).filter(|pairs| !pairs.is_empty()))
-        .build())
+/// A table in the types that Parquet has.
+struct Prepared {
+    table: Arc<dyn Table>,
+    schema: SchemaRef,
+    /// The metadata of the file.
+    pairs: Vec<KeyValue>,
 }
 
-fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink) -> Result<()> {
+fn prepared(payload: &Payload) -> Result<Prepared> {
     let table = payload.table()?;
     let targets: Vec<Option<DataType>> =
         table.schema().fields().iter().map(|f: &Arc<Field>| stored(f.data_type()).map(|s| s.0)).collect();
@@ -184,111 +173,27 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
     let pairs = pairs(payload, table.schema());
     let metadata = pairs.iter().map(|pair| (pair.key.clone(), pair.value.clone().unwrap_or_default()));
     let schema = Schema::new_with_metadata(table.schema().fields().clone(), metadata.collect());
-    let schema: SchemaRef = Arc::new(schema);
-    let arrow = ArrowWriterOptions::new().with_properties(properties(pairs, options)?);
-    let writer = ArrowWriter::try_new_with_options(sink, schema.clone(), arrow)?;
-    let (file, factory) = writer.into_serialized_writer()?;
-    let mut groups = Groups {
-        file,
-        factory,
-        schema,
-        most: options.number(&ROW_GROUP, "it is no number above 0", |&n: &usize| n > 0)?,
-        open: None,
-    };
-    scan(task, table.as_ref(), Ok, |batch| groups.add(task, &batch))?;
-    groups.close()?;
-    groups.file.close()?;
-    Ok(())
+    Ok(Prepared { table, schema: Arc::new(schema), pairs })
 }
 
-/// The file, and the row group that is being filled.
-struct Groups<'a> {
-    file: SerializedFileWriter<&'a mut dyn Sink>,
-    factory: ArrowRowGroupWriterFactory,
-    schema: SchemaRef,
-    most: usize,
-    open: Option<Group>,
-}
-
-/// One row group: for each column the writers of its leaves.
-struct Group {
-    rows: usize,
-    columns: Vec<Vec<ArrowColumnWriter>>,
-}
-
-impl Groups<'_> {
-    /// Adds rows, beginning new row groups where one is full.
-    fn add(&mut self, task: &Task, batch: &RecordBatch) -> Result<()> {
-        let mut at = 0;
-        while at < batch.num_rows() {
-            task.check()?;
-            let mut group = match self.open.take() {
-                Some(group) => group,
-                None => self.begin()?,
-            };
-            let len = (batch.num_rows() - at).min(self.most - group.rows);
-            let part = batch.slice(at, len);
-            let fields = self.schema.fields();
-            group
-                .columns
-                .par_iter_mut()
-                .zip(part.columns())
-                .zip(fields.par_iter())
-                .try_for_each(|((writers, array), field)| encode(writers, field, array))?;
-            group.rows += len;
-            at += len;
-            let bytes: usize = group.columns.iter().flatten().map(ArrowColumnWriter::memory_size).sum();
-            let full = group.rows >= self.most || bytes >= GROUP;
-            self.open = Some(group);
-            if full {
-                self.close()?;
-            }
-        }
-        Ok(())
-    }
-
-    fn begin(&self) -> Result<Group> {
-        let mut writers =
-            self.factory.create_column_writers(self.file.flushed_row_groups().len())?.into_iter();
-        let leaves = self.schema.fields().iter().map(|field| leaves(field.data_type()));
-        Ok(Group { rows: 0, columns: leaves.map(|n| writers.by_ref().take(n).collect()).collect() })
-    }
-
-    /// Writes the row group that is open, if one is.
-    fn close(&mut self) -> Result<()> {
-        let Some(group) = self.open.take() else { return Ok(()) };
-        let chunks: Vec<_> =
-            group.columns.into_par_iter().flatten_iter().map(ArrowColumnWriter::close).collect();
-        let mut out = self.file.next_row_group()?;
-        for chunk in chunks {
-            chunk?.append_to_row_group(&mut out)?;
-        }
-        out.close()?;
-        Ok(())
-    }
-}
-
-fn encode(writers: &mut [ArrowColumnWriter], field: &Field, array: &ArrayRef) -> Result<()> {
-    let leaves = compute_leaves(field, array)?;
-    if leaves.len() != writers.len() {
-        return Err(Error::bug(format!("column {:?} has {} leaves", field.name(), leaves.len())));
-    }
-    for (writer, leaf) in writers.iter_mut().zip(&leaves) {
-        writer.write(leaf)?;
-    }
-    Ok(())
+fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink) -> Result<()> {
+    let Prepared { table, schema, pairs } = prepared(payload)?;
+    let shape = Shape::new(schema, pairs, options)?;
+    let mut out = ParquetOut::new(sink, &shape)?;
+    scan(task, table.as_ref(), Ok, |batch| out.add(task, &batch))?;
+    out.finish()
 }
 
 /// How many Parquet columns a type takes.
-fn leaves(data_type: &DataType) -> usize {
+fn stored_leaves(data_type: &DataType) -> usize {
     match data_type {
-        DataType::Struct(fields) => fields.iter().map(|field| leaves(field.data_type())).sum(),
+        DataType::Struct(fields) => fields.iter().map(|field| stored_leaves(field.data_type())).sum(),
         DataType::List(item)
         | DataType::LargeList(item)
         | DataType::ListView(item)
         | DataType::LargeListView(item)
         | DataType::FixedSizeList(item, _)
-        | DataType::Map(item, _) => leaves(item.data_type()),
+        | DataType::Map(item, _) => stored_leaves(item.data_type()),
         _ => 1,
     }
 }

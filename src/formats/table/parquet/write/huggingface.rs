@@ -3,7 +3,7 @@
 //! <https://huggingface.co/docs/datasets/about_dataset_features>,
 //! <https://github.com/huggingface/datasets/blob/main/src/datasets/features/features.py>
 
-use super::{COMPRESSION, DICTIONARY, LEVEL, ROW_GROUP};
+use super::options::{COMPRESSION, DICTIONARY, LEVEL, ROW_GROUP};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::adapt::TableView;
