@@ -205,7 +205,7 @@ fn list(as_json: bool) -> anyhow::Result<ExitCode> {
             let options: Vec<Json> = target
                 .options()
                 .iter()
-                .chain([&convert::VALUES])
+                .chain(target.common())
                 .map(|o| json!({ "name": o.name, "help": o.help, "values": o.values, "default": target.default_of(o) }))
                 .collect();
             json!({
@@ -228,7 +228,7 @@ fn list(as_json: bool) -> anyhow::Result<ExitCode> {
     let mut text = String::new();
     for (target, line) in TARGETS.iter().zip(lines) {
         text.push_str(&format!("{line}\n"));
-        for option in target.options().iter().chain([&convert::VALUES]) {
+        for option in target.options().iter().chain(target.common()) {
             let values = if option.values.is_empty() {
                 String::new()
             } else {
