@@ -158,10 +158,15 @@ struct Built {
 /// The columns of each item that are read as other types than were inferred.
 type Overrides = BTreeMap<usize, BTreeMap<usize, TypeMismatch>>;
 
+/// The most columns of several tables together: of each something may have to be said.
+const COLUMNS: usize = 100_000;
+
 /// What the items become, before it is one payload.
 #[derive(Default)]
 struct Parts {
     tables: Vec<(String, Arc<dyn Table>)>,
+    /// Columns of all of them.
+    columns: usize,
     arrays: Vec<(String, Arc<dyn Array>)>,
     /// Arrays that become long tables, several of them one.
     long: Vec<(String, Arc<dyn Array>)>,
@@ -256,10 +261,12 @@ impl Plan {
             other => other,
         };
         let several = self.items.len() > 1;
-        let fits = |data: Data| match &data {
+        let fits = |data: Data| {
             // A table alone is looked at together with what is around it.
-            Data::Table(_) if several => (self.target.writer.check)(&Payload::plain(data.clone())).map(|()| data),
-            _ => Ok(data),
+            if several && matches!(data, Data::Table(_)) {
+                (self.target.writer.check)(&Payload::plain(data.clone()))?;
+            }
+            Ok(data)
         };
         let adapted = match self.adapted(task, &item.name, content, losses).and_then(fits) {
             // One thing that does not fit never hides its neighbours.
@@ -274,7 +281,18 @@ impl Plan {
         parts.written.push(chosen);
         match adapted {
             Data::Arrays(more) => parts.arrays.extend(more),
-            Data::Table(table) => parts.tables.push((item.name.clone(), table)),
+            Data::Table(_) | Data::Tables(_) if several && !self.target.writer.many => {
+                return Err(self.no_several());
+            }
+            Data::Table(table) => {
+                parts.columns += table.schema().fields().len();
+                if several && parts.columns > COLUMNS {
+                    let most = display::count(COLUMNS as u64);
+                    let what = format!("these tables have more than {most} columns together; name some of them");
+                    return Err(Error::unsupported(what));
+                }
+                parts.tables.push((item.name.clone(), table));
+            }
             Data::Tables(more) => parts.tables.extend(more),
             other @ (Data::Image(_) | Data::Bytes(_)) if !several => parts.other = Some(other),
             Data::Image(_) | Data::Bytes(_) => return Err(self.no_several()),
@@ -413,7 +431,9 @@ impl Plan {
         let what = format!("the array of shape {} becomes a table", display::shape(array.shape()));
         losses.push(note(LossKind::Type, what).at(name));
         let hint = |error: Error| match error.kind() {
-            ErrorKind::Unsupported => Error::unsupported(format!("{}; layout=long makes a row of each element", error.what())),
+            ErrorKind::Unsupported => {
+                Error::unsupported(format!("{}; layout=long makes a row of each element", error.what()))
+            }
             _ => error,
         };
         Ok(Some(Data::Table(Arc::new(ArrayTable::new(name, array).map_err(hint)?))))
@@ -585,7 +605,8 @@ impl Plan {
                 let column = table.schema().fields().get(*index).map_or("", |field| field.name().as_str());
                 let shown: String = mismatch.cell.chars().take(40).collect();
                 let wider = display::arrow_type(&mismatch.wider);
-                let what = format!("the cell {shown:?} does not fit the inferred type; the column is {wider}");
+                let what =
+                    format!("the cell {shown:?} does not fit the inferred type; the column is {wider}");
                 note(LossKind::Type, what).at(path).of(column)
             };
             found.iter().map(say).collect()

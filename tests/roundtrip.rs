@@ -141,10 +141,12 @@ fn compare(items: &[Item], plan: &Plan, target: &Target, back: &[Item]) -> Resul
         for to in back {
             // A table that the target calls otherwise says so.
             let is_called = |from: &&Item| {
-                let mut own = plan.losses.iter().filter(|loss| loss.path == from.name && loss.subject.is_empty());
+                let mut own =
+                    plan.losses.iter().filter(|loss| loss.path == from.name && loss.subject.is_empty());
                 own.any(|loss| loss.what.ends_with(&format!(" is called {}", to.name)))
             };
-            let from = items.iter().find(|from| from.name == to.name).or_else(|| items.iter().find(is_called));
+            let from =
+                items.iter().find(|from| from.name == to.name).or_else(|| items.iter().find(is_called));
             let from = from.ok_or_else(|| format!("the table {:?} was not in the source", to.name))?;
             compared += compare_tables(from, to, plan, target)?;
         }
@@ -354,7 +356,9 @@ fn compare_sheets(from: &Item, to: &Item, plan: &Plan) -> Result<usize, String> 
     let holds = |row: &usize| from.iter().any(|(_, cells)| cells[*row].is_some());
     let rows = (0..all).rev().find(holds).map_or(0, |last| last + 1);
     let short = |text: &str| match text.trim_end_matches('s').split_once('.') {
-        Some((whole, rest)) => format!("{whole}.{}", &rest[..rest.len().min(3)]).trim_end_matches(['0', '.']).to_owned(),
+        Some((whole, rest)) => {
+            format!("{whole}.{}", &rest[..rest.len().min(3)]).trim_end_matches(['0', '.']).to_owned()
+        }
         None => text.trim_end_matches('s').trim_end_matches("T00:00:00").to_owned(),
     };
     for ((name, from), (_, to)) in from.iter().zip(&to) {

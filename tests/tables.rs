@@ -92,7 +92,10 @@ fn a_late_cell_makes_its_own_column_text_and_no_other() {
     assert_eq!((done.notes[0].path.as_str(), done.notes[0].subject.as_str()), ("two", "b"));
     let back = opened(&out, "");
     let types = |item: &Item| table(item).described().into_iter().map(|(_, kind)| kind).collect::<Vec<_>>();
-    assert_eq!((types(&back[0]), types(&back[1])), (vec!["int64".into(); 2], vec!["int64".into(), "string".into()]));
+    assert_eq!(
+        (types(&back[0]), types(&back[1])),
+        (vec!["int64".into(); 2], vec!["int64".into(), "string".into()])
+    );
     assert_eq!(cells(table(&back[1]).as_ref())[30_000], [Some("1".into()), Some("late".into())]);
 }
 
@@ -110,7 +113,10 @@ fn an_array_is_a_row_an_element_where_that_is_asked_for() {
         let back = table(&back[0]);
         assert_eq!(names(back.as_ref()), ["time", "lat", "lon", "tas"], "{id}");
         assert_eq!(back.count(&Task::new()).unwrap(), count, "{id}");
-        assert!(!losses.iter().any(|loss| loss.what.contains("coordinates along its dimensions")), "{losses:?}");
+        assert!(
+            !losses.iter().any(|loss| loss.what.contains("coordinates along its dimensions")),
+            "{losses:?}"
+        );
     }
     let (back, _) = there_and_back(&tas, "parquet", &[("layout", "long")], &folder.path().join("t.parquet"));
     let all = cells(table(&back[0]).as_ref());
@@ -146,10 +152,14 @@ fn arrays_along_the_same_dimensions_are_one_table() {
     let all: Vec<Item> = full.iter().cloned().chain(scales).collect();
     let out = folder.path().join("all.parquet");
     let (back, losses) = there_and_back(&all, "parquet", &[("layout", "long")], &out);
-    let expected: Vec<String> =
-        ["time", "lat", "lon"].map(str::to_owned).into_iter().chain(full.iter().map(|item| item.name.clone())).collect();
+    let expected: Vec<String> = ["time", "lat", "lon"]
+        .map(str::to_owned)
+        .into_iter()
+        .chain(full.iter().map(|item| item.name.clone()))
+        .collect();
     assert_eq!(names(table(&back[0]).as_ref()), expected);
-    let said = |name: &str| losses.iter().any(|loss| loss.path == name && loss.what.contains("becomes the column"));
+    let said =
+        |name: &str| losses.iter().any(|loss| loss.path == name && loss.what.contains("becomes the column"));
     assert!(said("lat") && said("time"), "{losses:?}");
     // Arrays of other shapes are other tables, where the target has room for several.
     let mixed = [full[0].clone(), opened(&fixture("npy/shape_2d.npy"), "").remove(0)];
@@ -163,12 +173,19 @@ fn arrays_along_the_same_dimensions_are_one_table() {
 #[test]
 fn records_of_one_and_two_dimensions_are_tables() {
     let folder = tempfile::tempdir().unwrap();
-    for (name, width) in [("struct_simple", None), ("struct_nested", None), ("struct_subarray", None), ("struct_2d", Some("column0"))] {
+    for (name, width) in [
+        ("struct_simple", None),
+        ("struct_nested", None),
+        ("struct_subarray", None),
+        ("struct_2d", Some("column0")),
+    ] {
         let items = opened(&fixture(&format!("npy/{name}.npy")), "");
         let (fields, shape) = match &items[0].content {
             Content::Array(array) => (array.dtype().record().unwrap().fields.len(), array.shape().to_vec()),
             // Records in a row are shown as a table already.
-            Content::Table(table) => (table.schema().fields().len(), vec![table.count(&Task::new()).unwrap()]),
+            Content::Table(table) => {
+                (table.schema().fields().len(), vec![table.count(&Task::new()).unwrap()])
+            }
             _ => panic!("{name}"),
         };
         let mut read: Vec<Vec<Vec<Option<String>>>> = Vec::new();
@@ -176,7 +193,11 @@ fn records_of_one_and_two_dimensions_are_tables() {
             let (back, _) = there_and_back(&items, id, &[], &folder.path().join(format!("{name}.{id}")));
             let back = table(&back[0]);
             let columns = if shape.len() == 2 { shape[1] as usize } else { fields };
-            assert_eq!((names(back.as_ref()).len(), back.count(&Task::new()).unwrap()), (columns, shape[0]), "{name} as {id}");
+            assert_eq!(
+                (names(back.as_ref()).len(), back.count(&Task::new()).unwrap()),
+                (columns, shape[0]),
+                "{name} as {id}"
+            );
             assert!(width.is_none_or(|first| names(back.as_ref())[0] == first));
             read.push(cells(back.as_ref()));
         }
@@ -197,7 +218,11 @@ fn what_a_table_for_people_loses_is_said() {
     let trips = opened(&fixture("showcase/trips.parquet"), "");
     for id in ["markdown", "html"] {
         let plan = planned(&trips, id, &[("max_rows", "0")]).unwrap();
-        assert!(plan.losses.iter().any(|loss| loss.kind == LossKind::Type && !loss.serious), "{:?}", plan.losses);
+        assert!(
+            plan.losses.iter().any(|loss| loss.kind == LossKind::Type && !loss.serious),
+            "{:?}",
+            plan.losses
+        );
     }
     let folder = tempfile::tempdir().unwrap();
     let plan = planned(&trips, "sql", &[]).unwrap();

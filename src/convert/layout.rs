@@ -85,7 +85,10 @@ pub(super) fn tables(
             format!("{first} is {}", display::shape(&sides))
         };
         let all: Vec<String> = groups.iter().take(4).map(along).collect();
-        let what = format!("arrays along different dimensions are no one table ({}); name some of them", all.join(", "));
+        let what = format!(
+            "arrays along different dimensions are no one table ({}); name some of them",
+            all.join(", ")
+        );
         return Err(Error::unsupported(what));
     }
     let scales: BTreeMap<String, Arc<dyn Array>> =
@@ -93,7 +96,9 @@ pub(super) fn tables(
     let made = groups.into_iter().map(|(key, group)| {
         let name = match group.as_slice() {
             [(only, _)] => only.clone(),
-            [(first, _), ..] if key.iter().any(|(name, _)| name.is_empty()) || key.is_empty() => first.clone(),
+            [(first, _), ..] if key.iter().any(|(name, _)| name.is_empty()) || key.is_empty() => {
+                first.clone()
+            }
             _ => key.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join("_"),
         };
         Ok((name, Arc::new(LongTable::new(group, &scales)?) as Arc<dyn Table>))
@@ -104,8 +109,13 @@ pub(super) fn tables(
 /// What is said of an array that becomes a long table, or a part of one.
 fn say(name: &str, array: &dyn Array, losses: &mut Vec<Loss>) {
     let shape = display::shape(array.shape());
-    losses.push(note(LossKind::Type, format!("the array of shape {shape} becomes a table of a row an element")).at(name));
-    losses.extend(arrow_of(array.dtype()).and_then(|(_, what)| what).map(|what| note(LossKind::Type, what).at(name)));
+    losses.push(
+        note(LossKind::Type, format!("the array of shape {shape} becomes a table of a row an element"))
+            .at(name),
+    );
+    losses.extend(
+        arrow_of(array.dtype()).and_then(|(_, what)| what).map(|what| note(LossKind::Type, what).at(name)),
+    );
     for field in array.dtype().record().into_iter().flat_map(|record| &record.fields) {
         let what = arrow_of(&field.dtype).and_then(|(_, what)| what);
         losses.extend(what.map(|what| note(LossKind::Type, what).at(name).of(&field.name)));
@@ -132,7 +142,9 @@ fn scales(arrays: Vec<Named>) -> (BTreeMap<String, Named>, Vec<Named>) {
         // A dimension of its own name, or none at all beside others of that name.
         let may_be = own.first().is_some_and(|own| own == last || own.is_empty());
         let others = all.iter().enumerate().filter(|(other, _)| *other != n);
-        let used = others.flat_map(|(_, (names, sides))| names.iter().zip(sides)).any(|(name, other)| name == last && other == side);
+        let used = others
+            .flat_map(|(_, (names, sides))| names.iter().zip(sides))
+            .any(|(name, other)| name == last && other == side);
         (may_be && used).then(|| last.to_owned())
     };
     let (mut scales, mut rest) = (BTreeMap::new(), Vec::new());

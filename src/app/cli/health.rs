@@ -90,8 +90,8 @@ fn as_json(path: &str, health: &Health) -> Json {
 
 /// Writes the findings as a report.
 fn write(report: &Wanted<'_>, path: &str, health: &Health) -> Result<(), gander::Error> {
-    let json = as_json(path, health);
     const COLUMNS: [&str; 6] = ["severity", "kind", "path", "count", "first", "message"];
+    let json = as_json(path, health);
     let mut rows = Rows::new(&COLUMNS);
     for finding in json["findings"].as_array().into_iter().flatten() {
         rows.add(&COLUMNS.map(|name| (name.to_owned(), &finding[name])));

@@ -116,7 +116,9 @@ impl Rows {
 
     fn put(&mut self, row: &mut Vec<Cell>, name: &str, value: &Json) {
         if let Json::Object(members) = value {
-            return members.iter().for_each(|(member, value)| self.put(row, &format!("{name}.{member}"), value));
+            return members
+                .iter()
+                .for_each(|(member, value)| self.put(row, &format!("{name}.{member}"), value));
         }
         let at = match self.header.iter().position(|known| known == name) {
             Some(at) => at,
@@ -131,13 +133,18 @@ impl Rows {
 
     /// The columns that hold something, in their order, and all cells of a row in them.
     fn used(&self) -> Vec<usize> {
-        let holds = |column: &usize| self.rows.iter().any(|row| row.get(*column).is_some_and(|cell| !cell.text.is_empty()));
+        let holds = |column: &usize| {
+            self.rows.iter().any(|row| row.get(*column).is_some_and(|cell| !cell.text.is_empty()))
+        };
         (0..self.header.len()).filter(holds).collect()
     }
 
     /// As CSV (RFC 4180), with a header also where nothing was found.
     pub(crate) fn csv(&self) -> String {
-        let quoted = |text: &str| match text.contains([',', '"', '\n', '\r']) || text.starts_with(' ') || text.ends_with(' ') {
+        let quoted = |text: &str| match text.contains([',', '"', '\n', '\r'])
+            || text.starts_with(' ')
+            || text.ends_with(' ')
+        {
             true => format!("\"{}\"", text.replace('"', "\"\"")),
             false => text.to_owned(),
         };

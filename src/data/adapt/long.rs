@@ -13,7 +13,7 @@ use crate::data::content::table::{batch, cut, joined};
 use crate::data::content::{Array, Rows, Table};
 use crate::data::region::{Region, runs};
 use arrow::array::{
-    Array as _, ArrayRef, AsArray, Float64Array, Int64Array, TimestampMicrosecondArray, UInt64Array,
+    Array as _, ArrayRef, AsArray, Float64Array, Int64Array, RecordBatch, TimestampMicrosecondArray, UInt64Array,
 };
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use std::collections::{BTreeMap, HashSet};
@@ -117,7 +117,10 @@ impl LongTable {
     /// # Errors
     /// `Unsupported` for elements without bytes; `Bug` for arrays of different shapes; `Malformed` for more elements
     /// than can be counted.
-    pub fn new(arrays: Vec<(String, Arc<dyn Array>)>, scales: &BTreeMap<String, Arc<dyn Array>>) -> Result<Self> {
+    pub fn new(
+        arrays: Vec<(String, Arc<dyn Array>)>,
+        scales: &BTreeMap<String, Arc<dyn Array>>,
+    ) -> Result<Self> {
         let Some((_, first)) = arrays.first() else { return Err(Error::bug("a table of no arrays")) };
         let shape = first.shape().to_vec();
         let rows = limits::elements(&shape)?;
@@ -149,7 +152,7 @@ impl LongTable {
             let Some((of, _)) = arrow_of(array.dtype()) else {
                 return Err(Error::unsupported(format!("{name}: its elements have no bytes")));
             };
-            let name = if name.is_empty() { "value" } else { name };
+            let name = if name.is_empty() { "value" } else { name.as_str() };
             match of {
                 DataType::Struct(members) if array.dtype().record().is_some() => {
                     for (field, member) in members.iter().enumerate() {
@@ -166,9 +169,19 @@ impl LongTable {
             }
         }
         let arrays: Vec<Arc<dyn Array>> = arrays.into_iter().map(|(_, array)| array).collect();
-        let width = arrays.iter().map(|array| array.dtype().size().max(8)).sum::<u64>() + 8 * axes.len() as u64;
+        let width =
+            arrays.iter().map(|array| array.dtype().size().max(8)).sum::<u64>() + 8 * axes.len() as u64;
         let slab = slab(&shape, width, &arrays);
-        Ok(LongTable { shape, rows, axes, arrays, values: columns, schema: Arc::new(Schema::new(fields)), slab, width })
+        Ok(LongTable {
+            shape,
+            rows,
+            axes,
+            arrays,
+            values: columns,
+            schema: Arc::new(Schema::new(fields)),
+            slab,
+            width,
+        })
     }
 
     /// The places along a dimension of these rows.
@@ -191,7 +204,8 @@ impl LongTable {
 
 /// Rows of whole parts of the array: as many of its last dimensions as a step has room for, or a row of chunks.
 fn slab(shape: &[u64], width: u64, arrays: &[Arc<dyn Array>]) -> u64 {
-    let below = |axis: usize| shape.iter().skip(axis).fold(1u64, |all, side| all.saturating_mul(*side)).max(1);
+    let below =
+        |axis: usize| shape.iter().skip(axis).fold(1u64, |all, side| all.saturating_mul(*side)).max(1);
     let fits = |rows: u64, most: u64| rows.saturating_mul(width.max(1)) <= most;
     let chunks = arrays.iter().filter_map(|array| array.facts().chunks).map(|chunks| {
         let mut sides = chunks.into_iter().enumerate().filter(|(_, side)| *side > 1);
@@ -242,7 +256,8 @@ impl Table for LongTable {
                 continue;
             }
             let wanted = self.values.get(column - self.axes.len()).copied();
-            let (number, field) = wanted.ok_or_else(|| Error::bug(format!("column {column} was asked for")))?;
+            let (number, field) =
+                wanted.ok_or_else(|| Error::bug(format!("column {column} was asked for")))?;
             let (Some(array), Some(slot)) = (self.arrays.get(number), read.get_mut(number)) else {
                 return Err(Error::bug("a column of no array"));
             };
@@ -343,7 +358,8 @@ mod tests {
     #[test]
     fn a_coordinate_keeps_its_own_values() {
         let axis = Axis { name: "lat".into(), ..Axis::default() };
-        let lat = plain(DType::U8, vec![5, 6], &[2], ArrayFacts { axes: vec![axis], ..ArrayFacts::default() });
+        let lat =
+            plain(DType::U8, vec![5, 6], &[2], ArrayFacts { axes: vec![axis], ..ArrayFacts::default() });
         let table = LongTable::new(vec![("lat".into(), lat)], &BTreeMap::new()).unwrap();
         let names: Vec<&str> = table.schema().fields().iter().map(|f| f.name().as_str()).collect();
         assert_eq!(names, ["lat_index", "lat"]);

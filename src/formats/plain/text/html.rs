@@ -12,8 +12,10 @@ use crate::engines::html::{BEGIN, END, escaped, style};
 use crate::engines::json::value_text::{plain, whole};
 use arrow::array::{ArrayRef, RecordBatch};
 
-const TITLE: OptionSpec =
-    OptionSpec::new("title", "The title of the page and the caption of the table; several tables have their names");
+const TITLE: OptionSpec = OptionSpec::new(
+    "title",
+    "The title of the page and the caption of the table; several tables have their names",
+);
 
 /// The writer.
 pub(super) const WRITER: Writer = Writer {
@@ -24,7 +26,12 @@ pub(super) const WRITER: Writer = Writer {
 };
 
 fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
-    pages::losses(payload, options, "HTML", "control characters become U+FFFD, which stands for what cannot be shown")
+    pages::losses(
+        payload,
+        options,
+        "HTML",
+        "control characters become U+FFFD, which stands for what cannot be shown",
+    )
 }
 
 fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink) -> Result<()> {
@@ -46,7 +53,11 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
             out += ": ";
         }
         let columns = table.schema().fields().len() as u64;
-        out += &format!("{} of {}</caption>\n", display::plural(rows, "row"), display::plural(columns, "column"));
+        out += &format!(
+            "{} of {}</caption>\n",
+            display::plural(rows, "row"),
+            display::plural(columns, "column")
+        );
         header(table.as_ref(), &mut out);
         put(sink, out.as_bytes())?;
         body(task, table.as_ref(), options.get(NULL.name).unwrap_or(NULL.default), sink)?;
@@ -134,7 +145,9 @@ mod tests {
     fn a_page_has_a_caption_and_no_scripts() {
         let page = written(&WRITER, &table(&["\0".into(), "b".into()]), &[("title", "<x>")]).unwrap();
         assert!(page.contains("<caption>&lt;x&gt;: 2 rows of 2 columns</caption>"), "{page}");
-        assert!(page.contains("<th scope=\"col\" title=\"string\">t</th><th scope=\"col\" class=\"n\" title=\"int64\">n</th>"));
+        assert!(page.contains(
+            "<th scope=\"col\" title=\"string\">t</th><th scope=\"col\" class=\"n\" title=\"int64\">n</th>"
+        ));
         assert!(page.contains("<td>\u{fffd}</td>") && !page.contains("<script"));
     }
 }

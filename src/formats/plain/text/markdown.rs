@@ -11,8 +11,8 @@ use crate::data::scan::{put, scan};
 use crate::engines::json::value_text::{plain, whole};
 use arrow::array::{ArrayRef, RecordBatch};
 
-const ALIGN: OptionSpec =
-    OptionSpec::new("align", "Whether numbers stand at the right of their columns").one_of("yes", &["yes", "no"]);
+const ALIGN: OptionSpec = OptionSpec::new("align", "Whether numbers stand at the right of their columns")
+    .one_of("yes", &["yes", "no"]);
 
 /// The writer.
 pub(super) const WRITER: Writer = Writer {
@@ -23,7 +23,12 @@ pub(super) const WRITER: Writer = Writer {
 };
 
 fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
-    pages::losses(payload, options, "Markdown", "spaces at the ends of cells, line ends and control characters are kept as HTML")
+    pages::losses(
+        payload,
+        options,
+        "Markdown",
+        "spaces at the ends of cells, line ends and control characters are kept as HTML",
+    )
 }
 
 fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink) -> Result<()> {
@@ -48,7 +53,8 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
             let columns: Vec<ArrayRef> = batch.columns().iter().map(plain).collect();
             let mut out = String::new();
             for row in 0..batch.num_rows() {
-                let cells: Vec<Option<String>> = columns.iter().map(|column| whole(column.as_ref(), row)).collect();
+                let cells: Vec<Option<String>> =
+                    columns.iter().map(|column| whole(column.as_ref(), row)).collect();
                 line(cells.iter().map(Option::as_deref), null, &mut out);
             }
             Ok(out)
@@ -170,6 +176,9 @@ mod tests {
         let error = written(&WRITER, &long, &[]).unwrap_err().to_string();
         assert!(error.contains("10,001 rows") && error.contains("max_rows=0"), "{error}");
         assert_eq!(written(&WRITER, &long, &[("max_rows", "0")]).unwrap().lines().count(), 10_003);
-        assert_eq!(written(&WRITER, &table(&["a\r\nb".into()]), &[("align", "no")]).unwrap(), "| t | n |\n| --- | --- |\n| a<br>b | 0 |\n");
+        assert_eq!(
+            written(&WRITER, &table(&["a\r\nb".into()]), &[("align", "no")]).unwrap(),
+            "| t | n |\n| --- | --- |\n| a<br>b | 0 |\n"
+        );
     }
 }

@@ -58,10 +58,14 @@ pub(super) fn losses(payload: &Payload, options: &Options, what: &str, texts: &s
     for (path, table) in tables {
         for field in table.schema().fields() {
             if field.data_type().is_nested() && !matches!(field.data_type(), DataType::RunEndEncoded(_, _)) {
-                losses.push(note(LossKind::Nesting, "nested values are written as JSON").at(path).of(field.name()));
+                losses.push(
+                    note(LossKind::Nesting, "nested values are written as JSON").at(path).of(field.name()),
+                );
             }
             if holds(field.data_type(), &|of| of.is_binary() || matches!(of, DataType::FixedSizeBinary(_))) {
-                losses.push(note(LossKind::Type, "binary is written as hexadecimal text").at(path).of(field.name()));
+                losses.push(
+                    note(LossKind::Type, "binary is written as hexadecimal text").at(path).of(field.name()),
+                );
             }
         }
     }
@@ -84,7 +88,11 @@ pub(super) mod tests {
         Payload::plain(Data::Table(Arc::new(MemoryTable::new(batch))))
     }
 
-    pub(in super::super) fn written(writer: &Writer, payload: &Payload, set: &[(&str, &str)]) -> Result<String> {
+    pub(in super::super) fn written(
+        writer: &Writer,
+        payload: &Payload,
+        set: &[(&str, &str)],
+    ) -> Result<String> {
         let mut options = Options::default();
         set.iter().for_each(|(name, value)| options.set(name, *value));
         let WriteTo::File(write) = writer.write else { panic!("a folder") };

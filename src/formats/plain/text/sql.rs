@@ -19,9 +19,11 @@ use arrow::datatypes::{DataType, FieldRef, Fields, TimeUnit};
 use std::sync::Arc;
 use types::Dialect;
 
-const DIALECT: OptionSpec = OptionSpec::new("dialect", "Whose SQL is written; DuckDB's keeps all types, lists and structs too")
-    .one_of("duckdb", &["duckdb", "sqlite", "postgres"]);
-const NAME: OptionSpec = OptionSpec::new("table", "The name of the table; several keep their own").default("data");
+const DIALECT: OptionSpec =
+    OptionSpec::new("dialect", "Whose SQL is written; DuckDB's keeps all types, lists and structs too")
+        .one_of("duckdb", &["duckdb", "sqlite", "postgres"]);
+const NAME: OptionSpec =
+    OptionSpec::new("table", "The name of the table; several keep their own").default("data");
 const CREATE: OptionSpec = OptionSpec::new(
     "create",
     "Whether the table is made before rows are put into it, and what happens to one of the same name: an error, or it is replaced",
@@ -34,7 +36,8 @@ const ROWS: OptionSpec = OptionSpec::new(
 .one_of("insert", &["insert", "copy"]);
 const BATCH: OptionSpec = OptionSpec::new("batch", "The most rows of an INSERT statement").default("500");
 const WHOLE: OptionSpec =
-    OptionSpec::new("transaction", "Whether all of it is one transaction: everything is put in, or nothing").one_of("yes", &["yes", "no"]);
+    OptionSpec::new("transaction", "Whether all of it is one transaction: everything is put in, or nothing")
+        .one_of("yes", &["yes", "no"]);
 
 /// The most bytes of a statement, about: SQLite takes a million.
 const STATEMENT: usize = 256 << 10;
@@ -64,7 +67,9 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
             losses.push(loss(LossKind::Name, format!("the table is called {name}")).at(*path));
         }
         let fields = table.schema().fields();
-        for (field, name) in fields.iter().zip(dialect.names(fields.iter().map(|field| field.name().as_str()))) {
+        for (field, name) in
+            fields.iter().zip(dialect.names(fields.iter().map(|field| field.name().as_str())))
+        {
             let first = losses.len();
             if *field.name() != name {
                 losses.push(loss(LossKind::Name, format!("it is called {name}")));
@@ -84,7 +89,10 @@ fn of_field(field: &FieldRef, dialect: Dialect, losses: &mut Vec<Loss>) {
     let has = |test: &dyn Fn(&DataType) -> bool| holds(of, test);
     let (word, kept) = (types::declared(dialect, of), types::is_kept(dialect, of));
     if !kept {
-        losses.push(note(LossKind::Type, format!("it becomes {}", if word.is_empty() { "a column of any type" } else { &word })));
+        losses.push(note(
+            LossKind::Type,
+            format!("it becomes {}", if word.is_empty() { "a column of any type" } else { &word }),
+        ));
     }
     if types::is_json(dialect, of) {
         losses.push(note(LossKind::Nesting, "nested values are written as JSON"));
@@ -110,7 +118,13 @@ fn of_field(field: &FieldRef, dialect: Dialect, losses: &mut Vec<Loss>) {
         }
     }
     if dialect == Dialect::Postgres && has(&|of| of.is_string()) {
-        losses.push(note(LossKind::Type, "a text with a zero character, which PostgreSQL has not, stops the conversion").if_any());
+        losses.push(
+            note(
+                LossKind::Type,
+                "a text with a zero character, which PostgreSQL has not, stops the conversion",
+            )
+            .if_any(),
+        );
     }
 }
 
@@ -136,7 +150,8 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
     if copy && dialect != Dialect::Postgres {
         return Err(Error::unsupported("rows=copy: only PostgreSQL has COPY blocks (dialect=postgres)"));
     }
-    let batch = options.number(&BATCH, "it is no number from 1 to 1,000,000", |n: &usize| (1..=1_000_000).contains(n))?;
+    let batch = options
+        .number(&BATCH, "it is no number from 1 to 1,000,000", |n: &usize| (1..=1_000_000).contains(n))?;
     let (create, whole) = (options.choice(&CREATE)?, options.choice(&WHOLE)? == "yes");
     if whole {
         put(sink, b"BEGIN;\n")?;
@@ -173,7 +188,8 @@ fn columns(dialect: Dialect, fields: &Fields) -> Vec<String> {
 fn made(dialect: Dialect, name: &str, fields: &Fields) -> String {
     let column = |(field, name): (&FieldRef, String)| {
         let nan = dialect == Dialect::SQLite && holds(field.data_type(), &|of| of.is_floating());
-        let null = if field.is_nullable() || nan || *field.data_type() == DataType::Null { "" } else { " NOT NULL" };
+        let null =
+            if field.is_nullable() || nan || *field.data_type() == DataType::Null { "" } else { " NOT NULL" };
         let of = types::declared(dialect, field.data_type());
         format!("    {name}{}{of}{null}", if of.is_empty() { "" } else { " " })
     };
@@ -181,7 +197,14 @@ fn made(dialect: Dialect, name: &str, fields: &Fields) -> String {
     format!("CREATE TABLE {name} (\n{}\n);\n", all.join(",\n"))
 }
 
-fn inserted(task: &Task, table: &dyn Table, name: &str, dialect: Dialect, most: usize, sink: &mut dyn Sink) -> Result<()> {
+fn inserted(
+    task: &Task,
+    table: &dyn Table,
+    name: &str,
+    dialect: Dialect,
+    most: usize,
+    sink: &mut dyn Sink,
+) -> Result<()> {
     let names = columns(dialect, table.schema().fields()).join(", ");
     let begin = format!("INSERT INTO {name} ({names}) VALUES\n");
     let statements = |batch: RecordBatch| -> Result<Vec<u8>> {

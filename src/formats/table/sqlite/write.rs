@@ -17,7 +17,8 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
-const NAME: OptionSpec = OptionSpec::new("table", "The name of the table; several keep their own").default("data");
+const NAME: OptionSpec =
+    OptionSpec::new("table", "The name of the table; several keep their own").default("data");
 const STRICT: OptionSpec = OptionSpec::new(
     "strict",
     "Whether the table is STRICT: its columns take values of their types only, and programs before SQLite 3.37 do not open it",

@@ -26,12 +26,13 @@ use std::sync::Arc;
 
 const SHEET: OptionSpec =
     OptionSpec::new("sheet", "The name of the sheet; several tables keep their own").default("Sheet1");
-const HEADER: OptionSpec =
-    OptionSpec::new("header", "Whether the first row has the names of the columns").one_of("yes", &["yes", "no"]);
+const HEADER: OptionSpec = OptionSpec::new("header", "Whether the first row has the names of the columns")
+    .one_of("yes", &["yes", "no"]);
 const FREEZE: OptionSpec =
     OptionSpec::new("freeze", "Whether the header stays in sight").one_of("yes", &["yes", "no"]);
 const FILTER: OptionSpec =
-    OptionSpec::new("autofilter", "Whether the header has buttons to filter and sort by").one_of("no", &["no", "yes"]);
+    OptionSpec::new("autofilter", "Whether the header has buttons to filter and sort by")
+        .one_of("no", &["no", "yes"]);
 const NULL: OptionSpec = OptionSpec::new("null", "What stands for a null cell; nothing: an empty cell");
 const NAN: OptionSpec = OptionSpec::new(
     "nan",
@@ -49,7 +50,8 @@ const TEXTS: OptionSpec = OptionSpec::new(
 )
 .one_of("refuse", &["refuse", "cut"]);
 const SPLIT: OptionSpec =
-    OptionSpec::new("split", "Whether rows beyond the 1,048,576 of a sheet go to further sheets").one_of("no", &["no", "yes"]);
+    OptionSpec::new("split", "Whether rows beyond the 1,048,576 of a sheet go to further sheets")
+        .one_of("no", &["no", "yes"]);
 
 /// Rows of a sheet.
 const ROWS: u64 = 1 << 20;
@@ -94,7 +96,9 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
         if name != own {
             losses.push(note(LossKind::Name, format!("the sheet is called {name}")).at(*path));
         }
-        if let Some(rows) = table.rows().exact().filter(|rows| *rows >= ROWS && options.get(SPLIT.name) == Some("yes")) {
+        if let Some(rows) =
+            table.rows().exact().filter(|rows| *rows >= ROWS && options.get(SPLIT.name) == Some("yes"))
+        {
             let what = format!("its {} rows are put into several sheets", display::count(rows));
             losses.push(note(LossKind::Type, what).at(*path));
         }
@@ -137,7 +141,9 @@ fn of_field(field: &Field, options: &Options, losses: &mut Vec<Loss>) {
         });
     }
     let long = |what: &str| match options.get(NUMBERS.name) {
-        Some("number") => loss(LossKind::Precision, format!("{what} become the nearest numbers that Excel has")),
+        Some("number") => {
+            loss(LossKind::Precision, format!("{what} become the nearest numbers that Excel has"))
+        }
         _ => note(LossKind::Type, format!("{what} become texts")),
     };
     match of {
@@ -149,7 +155,10 @@ fn of_field(field: &Field, options: &Options, losses: &mut Vec<Loss>) {
                 Some("error") => note(LossKind::Nan, "NaN becomes the error #NUM!, infinities #DIV/0!"),
                 _ => note(LossKind::Nan, "NaN and infinities become texts"),
             });
-            losses.push(note(LossKind::Precision, "Excel takes a negative zero for zero, and numbers below 2.2e-308"));
+            losses.push(note(
+                LossKind::Precision,
+                "Excel takes a negative zero for zero, and numbers below 2.2e-308",
+            ));
         }
         DataType::Date32 | DataType::Date64 => {
             losses.push(note(LossKind::Type, "dates before 1900 and after 9999 become texts"));
@@ -250,7 +259,9 @@ fn plan(task: &Task, payload: &Payload, options: &Options, header: bool) -> Resu
         let total = table.count(task)?;
         if total > most && !split {
             let (total, most) = (display::count(total), display::count(most));
-            let what = format!("{name}: {total} rows, and a sheet has {most} with its header; split=yes puts the others into further sheets");
+            let what = format!(
+                "{name}: {total} rows, and a sheet has {most} with its header; split=yes puts the others into further sheets"
+            );
             return Err(Error::unsupported(what));
         }
         let widths = cells::widths(task, table.as_ref(), header, MEASURED.min(total))?;

@@ -50,7 +50,9 @@ pub(super) fn put(dialect: Dialect, array: &dyn Array, row: usize, out: &mut Vec
             let quote = if dialect == Dialect::Postgres { "" } else { "'" };
             show(out, format_args!("{quote}{text}{quote}"));
         }
-        of if of.is_integer() => drop(number(array, row, out)),
+        of if of.is_integer() => {
+            number(array, row, out);
+        }
         of if of.is_nested() && !is_json(dialect, of) => nested(dialect, array, row, out)?,
         of if of.is_temporal() && dialect != Dialect::SQLite => {
             out.push(b'\'');
@@ -241,7 +243,9 @@ pub(super) fn moment(dialect: Dialect, array: &dyn Array, row: usize) -> Result<
             };
             value.map(|micros| format!("{micros} microseconds")).ok_or_else(none)
         }
-        DataType::Interval(IntervalUnit::YearMonth) => Ok(format!("{} months", value!(IntervalYearMonthType))),
+        DataType::Interval(IntervalUnit::YearMonth) => {
+            Ok(format!("{} months", value!(IntervalYearMonthType)))
+        }
         DataType::Interval(IntervalUnit::DayTime) => {
             let value = value!(IntervalDayTimeType);
             Ok(format!("{} days {} microseconds", value.days, i64::from(value.milliseconds) * 1_000))

@@ -22,7 +22,8 @@ fn rows(sql: &str, name: &str) -> Vec<Vec<Value>> {
     connection.execute_batch(sql).unwrap();
     let mut statement = connection.prepare(&format!("SELECT * FROM {name} ORDER BY rowid")).unwrap();
     let width = statement.column_count();
-    let row = |row: &rusqlite::Row<'_>| (0..width).map(|n| row.get(n)).collect::<rusqlite::Result<Vec<Value>>>();
+    let row =
+        |row: &rusqlite::Row<'_>| (0..width).map(|n| row.get(n)).collect::<rusqlite::Result<Vec<Value>>>();
     statement.query_map([], row).unwrap().collect::<rusqlite::Result<_>>().unwrap()
 }
 
@@ -60,7 +61,11 @@ proptest! {
 
 #[test]
 fn duckdb_has_all_types() {
-    let list = ListArray::from_iter_primitive::<Int32Type, _, _>(vec![Some(vec![Some(1), None]), None, Some(vec![])]);
+    let list = ListArray::from_iter_primitive::<Int32Type, _, _>(vec![
+        Some(vec![Some(1), None]),
+        None,
+        Some(vec![]),
+    ]);
     let stamps = TimestampNanosecondArray::from(vec![Some(1), None, Some(-1_000_000_000)]);
     let zoned = TimestampMillisecondArray::from(vec![0, 1_500, -1]).with_timezone("Asia/Tokyo");
     let text = sql(
@@ -104,7 +109,10 @@ fn structs_and_maps_are_literals_or_json() {
     map.append(true).unwrap();
     let map: ArrayRef = Arc::new(map.finish());
     let text = sql(vec![("r", record.clone()), ("m", map)], "duckdb");
-    assert!(text.contains(r#""r" STRUCT("x y" BIGINT)"#) && text.contains("\"m\" MAP(VARCHAR, INTEGER)"), "{text}");
+    assert!(
+        text.contains(r#""r" STRUCT("x y" BIGINT)"#) && text.contains("\"m\" MAP(VARCHAR, INTEGER)"),
+        "{text}"
+    );
     assert!(text.contains("({'x y': 1}, map(['k'], [1])),\n({'x y': NULL}, map([], []));"), "{text}");
     let text = sql(vec![("r", record)], "postgres");
     assert!(text.contains("\"r\" JSON") && text.contains("('{\"x y\":1}'),\n('{\"x y\":null}');"), "{text}");
@@ -120,12 +128,18 @@ fn copy_blocks_are_escaped() {
         ("b", Arc::new(BinaryArray::from_vec(vec![b"\xab"]))),
         ("n", Arc::new(Int8Array::from(vec![None]))),
     ]);
-    let text = written(&WRITER, &payload, &[("dialect", "postgres"), ("rows", "copy"), ("create", "no")]).unwrap();
+    let text =
+        written(&WRITER, &payload, &[("dialect", "postgres"), ("rows", "copy"), ("create", "no")]).unwrap();
     let expected = "BEGIN;\nCOPY \"data\" (\"t\", \"l\", \"f\", \"b\", \"n\") FROM stdin;\na\\t\\\\N\\n\t{\"1\",NULL}\t-Infinity\t\\\\xab\t\\N\n\\.\nCOMMIT;\n";
     assert_eq!(text, expected);
     assert!(written(&WRITER, &payload, &[("rows", "copy")]).is_err());
     let zero = table(&["\0".to_owned()]);
-    assert!(written(&WRITER, &zero, &[("dialect", "postgres")]).unwrap_err().to_string().contains("zero character"));
+    assert!(
+        written(&WRITER, &zero, &[("dialect", "postgres")])
+            .unwrap_err()
+            .to_string()
+            .contains("zero character")
+    );
 }
 
 #[test]

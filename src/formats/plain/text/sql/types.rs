@@ -115,7 +115,9 @@ fn duckdb(of: &DataType) -> String {
     match of {
         D::FixedSizeList(item, count) => return format!("{}[{count}]", nested(item.data_type())),
         D::Struct(fields) => {
-            let member = |field: &std::sync::Arc<Field>| format!("{} {}", quoted(field.name()), nested(field.data_type()));
+            let member = |field: &std::sync::Arc<Field>| {
+                format!("{} {}", quoted(field.name()), nested(field.data_type()))
+            };
             return format!("STRUCT({})", fields.iter().map(member).collect::<Vec<_>>().join(", "));
         }
         D::Map(entries, _) => {
@@ -123,7 +125,10 @@ fn duckdb(of: &DataType) -> String {
             let all: Vec<String> = pair.iter().map(|field| nested(field.data_type())).collect();
             return format!("MAP({})", all.join(", "));
         }
-        D::Decimal32(digits, scale) | D::Decimal64(digits, scale) | D::Decimal128(digits, scale) | D::Decimal256(digits, scale) => {
+        D::Decimal32(digits, scale)
+        | D::Decimal64(digits, scale)
+        | D::Decimal128(digits, scale)
+        | D::Decimal256(digits, scale) => {
             return decimal(*digits, *scale, 38);
         }
         other => {
@@ -185,7 +190,10 @@ fn sqlite(of: &DataType) -> &'static str {
 fn postgres(of: &DataType) -> String {
     use DataType as D;
     match of {
-        D::Decimal32(digits, scale) | D::Decimal64(digits, scale) | D::Decimal128(digits, scale) | D::Decimal256(digits, scale) => {
+        D::Decimal32(digits, scale)
+        | D::Decimal64(digits, scale)
+        | D::Decimal128(digits, scale)
+        | D::Decimal256(digits, scale) => {
             return decimal(*digits, *scale, 76);
         }
         other => {
@@ -216,15 +224,26 @@ fn postgres(of: &DataType) -> String {
 /// Whether the type of a column holds the same values and no others.
 pub(super) fn is_kept(dialect: Dialect, of: &DataType) -> bool {
     use DataType as D;
-    let narrow = matches!(of, D::Int32 | D::Int64 | D::Float32 | D::Float64 | D::Boolean | D::Utf8 | D::Binary | D::Date32);
+    let narrow = matches!(
+        of,
+        D::Int32 | D::Int64 | D::Float32 | D::Float64 | D::Boolean | D::Utf8 | D::Binary | D::Date32
+    );
     match dialect {
         Dialect::SQLite => matches!(of, D::Int64 | D::Float64 | D::Utf8 | D::Binary),
-        Dialect::Postgres => narrow || matches!(of, D::Int16 | D::Timestamp(TimeUnit::Microsecond, _) | D::Time64(TimeUnit::Microsecond)),
+        Dialect::Postgres => {
+            narrow
+                || matches!(
+                    of,
+                    D::Int16 | D::Timestamp(TimeUnit::Microsecond, _) | D::Time64(TimeUnit::Microsecond)
+                )
+        }
         Dialect::DuckDb => {
             let inner = |field: &Field| is_kept(dialect, field.data_type());
             match of {
                 D::Int8 | D::Int16 | D::UInt8 | D::UInt16 | D::UInt32 | D::UInt64 => true,
-                D::Timestamp(_, None) | D::Timestamp(TimeUnit::Microsecond, _) | D::Time64(TimeUnit::Microsecond) => true,
+                D::Timestamp(_, None)
+                | D::Timestamp(TimeUnit::Microsecond, _)
+                | D::Time64(TimeUnit::Microsecond) => true,
                 D::Decimal128(digits, scale) => (0..=*digits as i8).contains(scale),
                 D::List(item) | D::FixedSizeList(item, _) => !is_json(dialect, of) && inner(item),
                 D::Struct(fields) => !is_json(dialect, of) && fields.iter().all(|field| inner(field)),

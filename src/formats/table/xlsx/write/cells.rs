@@ -72,7 +72,10 @@ impl<'a> Columns<'a> {
         for (name, letters) in self.names.iter().zip(&self.letters) {
             if !name.is_empty() {
                 let (name, _) = cut(name);
-                put(&mut out, format_args!("<c r=\"{letters}1\" s=\"{}\" t=\"inlineStr\"><is>", Style::Header as u8));
+                put(
+                    &mut out,
+                    format_args!("<c r=\"{letters}1\" s=\"{}\" t=\"inlineStr\"><is>", Style::Header as u8),
+                );
                 string(name, &mut out);
                 out.extend(b"</is></c>");
             }
@@ -112,7 +115,11 @@ impl<'a> Columns<'a> {
             };
         }
         if array.is_null(row) || matches!(array.data_type(), DataType::Null) {
-            return self.put(if self.style.null.is_empty() { Cell::Empty } else { Cell::Text(&self.style.null) }, at, out);
+            return self.put(
+                if self.style.null.is_empty() { Cell::Empty } else { Cell::Text(&self.style.null) },
+                at,
+                out,
+            );
         }
         if let Some(text) = text(array, row) {
             return self.put(Cell::Text(text), at, out);
@@ -173,13 +180,21 @@ impl<'a> Columns<'a> {
         }
     }
 
-    fn float(&self, value: f64, shown: std::fmt::Arguments<'_>, at: (&str, &str), out: &mut Vec<u8>) -> Result<()> {
+    fn float(
+        &self,
+        value: f64,
+        shown: std::fmt::Arguments<'_>,
+        at: (&str, &str),
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
         if value.is_finite() {
             return self.put(Cell::Number(shown, Style::General), at, out);
         }
         match self.style.nan {
             NotANumber::Empty => Ok(()),
-            NotANumber::Error => self.put(Cell::Error(if value.is_nan() { "#NUM!" } else { "#DIV/0!" }), at, out),
+            NotANumber::Error => {
+                self.put(Cell::Error(if value.is_nan() { "#NUM!" } else { "#DIV/0!" }), at, out)
+            }
             NotANumber::Text => self.put(Cell::Text(&cell::float64(value)), at, out),
         }
     }
@@ -192,17 +207,24 @@ impl<'a> Columns<'a> {
                 put(out, format_args!("<c r=\"{letters}{number}\"><v>{digits}</v></c>"));
             }
             Cell::Number(digits, style) => {
-                put(out, format_args!("<c r=\"{letters}{number}\" s=\"{}\"><v>{digits}</v></c>", style as u8));
+                put(
+                    out,
+                    format_args!("<c r=\"{letters}{number}\" s=\"{}\"><v>{digits}</v></c>", style as u8),
+                );
             }
             Cell::Bool(value) => {
                 put(out, format_args!("<c r=\"{letters}{number}\" t=\"b\"><v>{}</v></c>", u8::from(value)));
             }
-            Cell::Error(name) => put(out, format_args!("<c r=\"{letters}{number}\" t=\"e\"><v>{name}</v></c>")),
+            Cell::Error(name) => {
+                put(out, format_args!("<c r=\"{letters}{number}\" t=\"e\"><v>{name}</v></c>"))
+            }
             Cell::Text(text) => {
                 let (short, units) = cut(text);
                 if short.len() < text.len() && !self.style.cut {
                     let (units, most) = (display::count(units as u64), display::count(LONGEST as u64));
-                    let what = format!("a text of {units} characters, and a cell has {most}; long_texts=cut cuts it");
+                    let what = format!(
+                        "a text of {units} characters, and a cell has {most}; long_texts=cut cuts it"
+                    );
                     return Err(Error::unsupported(what));
                 }
                 put(out, format_args!("<c r=\"{letters}{number}\" t=\"inlineStr\"><is>"));
@@ -307,7 +329,10 @@ fn moment(array: &dyn Array, row: usize) -> Option<(i64, i64, Style)> {
                 TimeUnit::Microsecond => value!(TimestampMicrosecondType),
                 TimeUnit::Nanosecond => value!(TimestampNanosecondType),
             };
-            dated(millis(value, unit)?, if *unit == TimeUnit::Second { Style::Seconds } else { Style::Millis })
+            dated(
+                millis(value, unit)?,
+                if *unit == TimeUnit::Second { Style::Seconds } else { Style::Millis },
+            )
         }
         DataType::Time32(unit) | DataType::Time64(unit) => {
             let value = match unit {
@@ -351,7 +376,8 @@ pub(super) fn widths(task: &Task, table: &dyn Table, header: bool, rows: u64) ->
             DataType::Date32 | DataType::Date64 => 11,
             DataType::Time32(_) | DataType::Time64(_) | DataType::Duration(_) => 14,
             _ => {
-                let len = |row| cell::text(array.as_ref(), row).map_or(0, |text| text.chars().take(MOST).count());
+                let len =
+                    |row| cell::text(array.as_ref(), row).map_or(0, |text| text.chars().take(MOST).count());
                 (0..array.len()).map(len).max().unwrap_or(0)
             }
         };
@@ -374,7 +400,10 @@ mod tests {
     #[test]
     fn texts_are_escaped() {
         assert_eq!(text_of("a<b>&\"é"), "<t>a&lt;b&gt;&amp;\"é</t>");
-        assert_eq!(text_of("\u{1}\r_x0041_ _x41_\u{ffff}"), "<t>_x0001__x000D__x005F_x0041_ _x41__xFFFF_</t>");
+        assert_eq!(
+            text_of("\u{1}\r_x0041_ _x41_\u{ffff}"),
+            "<t>_x0001__x000D__x005F_x0041_ _x41__xFFFF_</t>"
+        );
         assert_eq!(text_of(" a\n"), "<t xml:space=\"preserve\"> a\n</t>");
         assert_eq!(text_of("_x00é1_"), "<t>_x00é1_</t>");
     }

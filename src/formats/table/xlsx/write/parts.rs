@@ -57,15 +57,25 @@ const STYLES: &str = r##"<numFmts count="6"><numFmt numFmtId="164" formatCode="y
 pub(super) fn package(sheets: &[&Sheet], look: Look) -> Vec<(&'static str, String)> {
     let each = |one: &dyn Fn(usize) -> String| (1..=sheets.len()).map(one).collect::<String>();
     let types = each(&|n| {
-        format!("<Override PartName=\"/xl/worksheets/sheet{n}.xml\" ContentType=\"application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml\"/>")
+        format!(
+            "<Override PartName=\"/xl/worksheets/sheet{n}.xml\" ContentType=\"application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml\"/>"
+        )
     });
-    let content = format!("{DECLARED}<Types xmlns=\"http://schemas.openxmlformats.org/package/2006/content-types\"><Default Extension=\"rels\" ContentType=\"application/vnd.openxmlformats-package.relationships+xml\"/><Default Extension=\"xml\" ContentType=\"application/xml\"/><Override PartName=\"/xl/workbook.xml\" ContentType=\"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml\"/><Override PartName=\"/xl/styles.xml\" ContentType=\"application/vnd.openxmlformats-officedocument.spreadsheetml.styles+xml\"/>{types}</Types>");
-    let root = format!("{DECLARED}<Relationships xmlns=\"{RELATIONS}\"><Relationship Id=\"rId1\" Type=\"{OFFICE}/officeDocument\" Target=\"xl/workbook.xml\"/></Relationships>");
+    let content = format!(
+        "{DECLARED}<Types xmlns=\"http://schemas.openxmlformats.org/package/2006/content-types\"><Default Extension=\"rels\" ContentType=\"application/vnd.openxmlformats-package.relationships+xml\"/><Default Extension=\"xml\" ContentType=\"application/xml\"/><Override PartName=\"/xl/workbook.xml\" ContentType=\"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml\"/><Override PartName=\"/xl/styles.xml\" ContentType=\"application/vnd.openxmlformats-officedocument.spreadsheetml.styles+xml\"/>{types}</Types>"
+    );
+    let root = format!(
+        "{DECLARED}<Relationships xmlns=\"{RELATIONS}\"><Relationship Id=\"rId1\" Type=\"{OFFICE}/officeDocument\" Target=\"xl/workbook.xml\"/></Relationships>"
+    );
     let listed = each(&|n| {
-        format!("<Relationship Id=\"rId{n}\" Type=\"{OFFICE}/worksheet\" Target=\"worksheets/sheet{n}.xml\"/>")
+        format!(
+            "<Relationship Id=\"rId{n}\" Type=\"{OFFICE}/worksheet\" Target=\"worksheets/sheet{n}.xml\"/>"
+        )
     });
     let styles = sheets.len() + 1;
-    let relations = format!("{DECLARED}<Relationships xmlns=\"{RELATIONS}\">{listed}<Relationship Id=\"rId{styles}\" Type=\"{OFFICE}/styles\" Target=\"styles.xml\"/></Relationships>");
+    let relations = format!(
+        "{DECLARED}<Relationships xmlns=\"{RELATIONS}\">{listed}<Relationship Id=\"rId{styles}\" Type=\"{OFFICE}/styles\" Target=\"styles.xml\"/></Relationships>"
+    );
     vec![
         ("[Content_Types].xml", content),
         ("_rels/.rels", root),
@@ -77,7 +87,9 @@ pub(super) fn package(sheets: &[&Sheet], look: Look) -> Vec<(&'static str, Strin
 
 /// The list of sheets, and the ranges that are filtered.
 fn workbook(sheets: &[&Sheet], look: Look) -> String {
-    let mut out = format!("{DECLARED}<workbook xmlns=\"{MAIN}\" xmlns:r=\"{OFFICE}\"><bookViews><workbookView/></bookViews><sheets>");
+    let mut out = format!(
+        "{DECLARED}<workbook xmlns=\"{MAIN}\" xmlns:r=\"{OFFICE}\"><bookViews><workbookView/></bookViews><sheets>"
+    );
     for (n, sheet) in sheets.iter().enumerate() {
         let (name, n) = (attribute(&sheet.name), n + 1);
         let _ = write!(out, "<sheet name=\"{name}\" sheetId=\"{n}\" r:id=\"rId{n}\"/>");
@@ -86,9 +98,17 @@ fn workbook(sheets: &[&Sheet], look: Look) -> String {
     if look.filter {
         out += "<definedNames>";
         for (n, sheet) in sheets.iter().enumerate() {
-            let range = format!("'{}'!{}:{}", sheet.name.replace('\'', "''"), absolute((0, 0)), absolute(sheet.last()));
+            let range = format!(
+                "'{}'!{}:{}",
+                sheet.name.replace('\'', "''"),
+                absolute((0, 0)),
+                absolute(sheet.last())
+            );
             let range = attribute(&range);
-            let _ = write!(out, "<definedName name=\"_xlnm._FilterDatabase\" localSheetId=\"{n}\" hidden=\"1\">{range}</definedName>");
+            let _ = write!(
+                out,
+                "<definedName name=\"_xlnm._FilterDatabase\" localSheetId=\"{n}\" hidden=\"1\">{range}</definedName>"
+            );
         }
         out += "</definedNames>";
     }
@@ -98,9 +118,13 @@ fn workbook(sheets: &[&Sheet], look: Look) -> String {
 /// What stands before the rows of a sheet.
 pub(super) fn begin(sheet: &Sheet, look: Look, first: bool) -> String {
     let (last, chosen) = (words(sheet.last()), if first { " tabSelected=\"1\"" } else { "" });
-    let mut out = format!("{DECLARED}<worksheet xmlns=\"{MAIN}\"><dimension ref=\"A1:{last}\"/><sheetViews><sheetView{chosen} workbookViewId=\"0\"");
+    let mut out = format!(
+        "{DECLARED}<worksheet xmlns=\"{MAIN}\"><dimension ref=\"A1:{last}\"/><sheetViews><sheetView{chosen} workbookViewId=\"0\""
+    );
     out += match look.freeze {
-        true => "><pane ySplit=\"1\" topLeftCell=\"A2\" activePane=\"bottomLeft\" state=\"frozen\"/></sheetView></sheetViews>",
+        true => {
+            "><pane ySplit=\"1\" topLeftCell=\"A2\" activePane=\"bottomLeft\" state=\"frozen\"/></sheetView></sheetViews>"
+        }
         false => "/></sheetViews>",
     };
     out += "<sheetFormatPr defaultRowHeight=\"15\"/><cols>";

@@ -70,7 +70,8 @@ fn times_keep_milliseconds_and_moments_beyond_the_calendar_are_texts() {
     let spans = DurationSecondArray::from(vec![-90, 90_000, 1]);
     let table = memory(vec![("s", Arc::new(stamps)), ("c", Arc::new(clocks)), ("d", Arc::new(spans))]);
     let back = sheets(&written(Data::Table(table), &[]).unwrap());
-    let cells: Vec<Vec<&str>> = back[0].2.iter().map(|row| row.iter().map(|c| c.as_deref().unwrap()).collect()).collect();
+    let cells: Vec<Vec<&str>> =
+        back[0].2.iter().map(|row| row.iter().map(|c| c.as_deref().unwrap()).collect()).collect();
     assert_eq!(cells[0], ["2024-02-01T00:00:00.123", "00:00:00", "-90s"]);
     assert_eq!(cells[1], ["1969-12-31T23:59:59.999", "23:59:59.999", "90000s"]);
     assert_eq!(cells[2], ["9999-12-31T23:59:59.999", "12:00:00", "1s"]);
@@ -85,16 +86,27 @@ fn options_say_what_stands_for_what_excel_lacks() {
     let floats: ArrayRef = Arc::new(Float64Array::from(vec![Some(f64::NAN), Some(f64::INFINITY), None]));
     let long: ArrayRef = Arc::new(UInt64Array::from(vec![u64::MAX, 1 << 53, 7]));
     let cents: ArrayRef = Arc::new(
-        Decimal128Array::from(vec![1_234_567_890_123_456_789, 150, -5]).with_precision_and_scale(20, 2).unwrap(),
+        Decimal128Array::from(vec![1_234_567_890_123_456_789, 150, -5])
+            .with_precision_and_scale(20, 2)
+            .unwrap(),
     );
     let table = memory(vec![("f", floats), ("u", long), ("d", cents)]);
     let cells = |set: &[(&str, &str)]| {
         let back = sheets(&written(Data::Table(table.clone()), set).unwrap()).remove(0);
-        back.2.into_iter().map(|row| row.into_iter().map(|c| c.unwrap_or("∅".into())).collect::<Vec<_>>().join("¦")).collect::<Vec<_>>()
+        back.2
+            .into_iter()
+            .map(|row| row.into_iter().map(|c| c.unwrap_or("∅".into())).collect::<Vec<_>>().join("¦"))
+            .collect::<Vec<_>>()
     };
-    assert_eq!(cells(&[("null", "NA")]), ["nan¦18446744073709551615¦12345678901234567.89", "inf¦9007199254740992¦1.5", "NA¦7¦-0.05"]);
+    assert_eq!(
+        cells(&[("null", "NA")]),
+        ["nan¦18446744073709551615¦12345678901234567.89", "inf¦9007199254740992¦1.5", "NA¦7¦-0.05"]
+    );
     let other = [("nan", "error"), ("long_numbers", "number")];
-    assert_eq!(cells(&other), ["#NUM!¦1.8446744073709552e19¦12345678901234568.0", "#DIV/0!¦9007199254740992.0¦1.5", "∅¦7.0¦-0.05"]);
+    assert_eq!(
+        cells(&other),
+        ["#NUM!¦1.8446744073709552e19¦12345678901234568.0", "#DIV/0!¦9007199254740992.0¦1.5", "∅¦7.0¦-0.05"]
+    );
     assert_eq!(cells(&[("nan", "empty")])[1], "∅¦9007199254740992¦1.5");
     let long: ArrayRef = Arc::new(StringArray::from(vec!["x".repeat(32_768)]));
     let table = memory(vec![("t", long)]);
@@ -133,7 +145,10 @@ fn more_rows_than_a_sheet_has_want_to_be_split() {
     options.set("sheet", "s");
     let parts = plan(&Task::new(), &Payload::plain(Data::Table(table)), &options, true).unwrap();
     let parts: Vec<_> = parts.into_iter().map(|part| (part.sheet.name, part.rows, part.sheet.rows)).collect();
-    assert_eq!(parts, [("s".to_owned(), 0..(1 << 20) - 1, 1 << 20), ("s (2)".to_owned(), (1 << 20) - 1..(1 << 20) + 4, 6)]);
+    assert_eq!(
+        parts,
+        [("s".to_owned(), 0..(1 << 20) - 1, 1 << 20), ("s (2)".to_owned(), (1 << 20) - 1..(1 << 20) + 4, 6)]
+    );
 }
 
 #[test]
@@ -141,6 +156,7 @@ fn a_cancelled_task_ends_it() {
     let task = Task::new();
     task.cancel();
     let table = memory(vec![("n", Arc::new(Int64Array::from(vec![1])))]);
-    let out = write(&task, &Payload::plain(Data::Table(table)), &Options::default(), &mut Cursor::new(Vec::new()));
+    let out =
+        write(&task, &Payload::plain(Data::Table(table)), &Options::default(), &mut Cursor::new(Vec::new()));
     assert!(out.unwrap_err().is_cancelled());
 }
