@@ -13,7 +13,7 @@ use crate::data::content::table::{batch, cut, joined};
 use crate::data::content::{Array, Rows, Table};
 use crate::data::region::{Region, runs};
 use arrow::array::{
-    Array as _, ArrayRef, AsArray, Float64Array, Int64Array, RecordBatch, TimestampMicrosecondArray, UInt64Array,
+    ArrayRef, AsArray, Float64Array, Int64Array, RecordBatch, TimestampMicrosecondArray, UInt64Array,
 };
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use std::collections::{BTreeMap, HashSet};

@@ -265,7 +265,7 @@ fn plan(task: &Task, payload: &Payload, options: &Options, header: bool) -> Resu
             return Err(Error::unsupported(what));
         }
         let widths = cells::widths(task, table.as_ref(), header, MEASURED.min(total))?;
-        let mut start = 0;
+        let mut start = 0u64;
         loop {
             let rows = start..total.min(start.saturating_add(most));
             start = rows.end;

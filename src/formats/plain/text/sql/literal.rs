@@ -213,7 +213,7 @@ fn nested(dialect: Dialect, array: &dyn Array, row: usize, out: &mut Vec<u8>) ->
 /// `Unsupported` for what the calendar has not.
 pub(super) fn moment(dialect: Dialect, array: &dyn Array, row: usize) -> Result<String> {
     macro_rules! value {
-        ($ty:ty) => {
+        ($ty:ident) => {
             array.as_primitive::<types::$ty>().value(row)
         };
     }

@@ -105,12 +105,12 @@ impl<'a> Columns<'a> {
     /// Appends a cell.
     fn cell(&self, array: &dyn Array, row: usize, at: (&str, &str), out: &mut Vec<u8>) -> Result<()> {
         macro_rules! value {
-            ($ty:ty) => {
+            ($ty:ident) => {
                 array.as_primitive::<types::$ty>().value(row)
             };
         }
         macro_rules! number {
-            ($ty:ty) => {
+            ($ty:ident) => {
                 self.put(Cell::Number(format_args!("{}", value!($ty)), Style::General), at, out)
             };
         }
@@ -308,7 +308,7 @@ fn serial(day: i64) -> Option<i64> {
 /// Days and milliseconds of a date, a time or a duration that workbooks have, and how they are shown.
 fn moment(array: &dyn Array, row: usize) -> Option<(i64, i64, Style)> {
     macro_rules! value {
-        ($ty:ty) => {
+        ($ty:ident) => {
             i64::from(array.as_primitive::<types::$ty>().value(row))
         };
     }
