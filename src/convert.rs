@@ -15,6 +15,7 @@
 pub mod batch;
 pub mod copy;
 mod items;
+mod layout;
 mod metadata;
 pub mod output;
 pub mod recipe;
@@ -23,6 +24,7 @@ mod values;
 mod verify;
 
 pub use items::{Around, Item, NamedFiles, Selection, gather};
+pub use layout::{LAYOUT, has_layouts};
 use output::Output;
 pub use targets::{TARGETS, Target};
 pub use values::{CAST, DTYPE, VALUES, is_choice};
@@ -61,6 +63,8 @@ pub struct Plan {
     items: Vec<Item>,
     target: &'static Target,
     options: Options,
+    /// Whether arrays become tables of a row an element.
+    long: bool,
     nulls: NullRule,
     /// What would change or get lost.
     pub losses: Vec<Loss>,
@@ -79,8 +83,8 @@ pub struct Done {
     pub bytes: u64,
     /// What came up while it was written (columns that became text).
     pub notes: Vec<Loss>,
-    /// The columns that did not keep their inferred types.
-    type_overrides: BTreeMap<usize, TypeMismatch>,
+    /// The columns of each item that did not keep their inferred types.
+    type_overrides: Overrides,
 }
 
 /// The targets to which these items can be written, in the order of [`TARGETS`].
@@ -102,13 +106,16 @@ pub fn plan(
     options: &Options,
     selection: &Selection,
 ) -> Result<Plan> {
-    let options = target.settled(options)?;
+    let mut options = target.settled(options)?;
+    let long = layout::is_long(target, &mut options);
     let items = items.iter().map(|item| items::select(item, selection)).collect::<Result<Vec<_>>>()?;
     values::check(&items, target, &options)?;
+    layout::check(&items, long)?;
     let mut plan = Plan {
         items,
         target,
         options,
+        long,
         nulls: NullRule::default(),
         losses: Vec::new(),
         outline: Vec::new(),
@@ -121,6 +128,12 @@ pub fn plan(
         Data::Table(table) => {
             plan.outline = table.described();
             plan.rows = Some(table.rows());
+        }
+        Data::Tables(tables) => {
+            let line = |table: &Arc<dyn Table>| {
+                format!("{} rows × {} columns", table.rows(), table.schema().fields().len())
+            };
+            plan.outline = tables.iter().map(|(name, table)| (name.clone(), line(table))).collect();
         }
         Data::Arrays(arrays) => {
             let line =
@@ -145,7 +158,30 @@ pub fn plan(
 struct Built {
     payload: Payload,
     losses: Vec<Loss>,
-    typed: Option<Arc<Typed>>,
+    /// Tables of which text columns are read as types, by the place of their item.
+    typed: BTreeMap<usize, Arc<Typed>>,
+}
+
+/// The columns of each item that are read as other types than were inferred.
+type Overrides = BTreeMap<usize, BTreeMap<usize, TypeMismatch>>;
+
+/// The most columns of several tables together: of each something may have to be said.
+const COLUMNS: usize = 100_000;
+
+/// What the items become, before it is one payload.
+#[derive(Default)]
+struct Parts {
+    tables: Vec<(String, Arc<dyn Table>)>,
+    /// Columns of all of them.
+    columns: usize,
+    arrays: Vec<(String, Arc<dyn Array>)>,
+    /// Arrays that become long tables, several of them one.
+    long: Vec<(String, Arc<dyn Array>)>,
+    /// A picture or bytes, which stand alone.
+    other: Option<Data>,
+    /// The items that are not left out.
+    written: Vec<Item>,
+    typed: BTreeMap<usize, Arc<Typed>>,
 }
 
 impl Plan {
@@ -155,62 +191,22 @@ impl Plan {
     }
 
     /// The payload. With a task, rows are counted where that is needed; without one an estimate does.
-    fn build(&self, task: Option<&Task>, type_overrides: &BTreeMap<usize, TypeMismatch>) -> Result<Built> {
+    fn build(&self, task: Option<&Task>, overrides: &Overrides) -> Result<Built> {
         let mut losses = Vec::new();
-        let mut typed = None;
-        let accepts = self.target.writer.accepts;
-        let mut arrays = Vec::new();
-        let mut data = None;
-        let mut written: Vec<Item> = Vec::new();
-        for item in &self.items {
-            if self.is_attribute(item) {
-                continue;
-            }
-            let mut chosen = values::chosen(item, self.target, &self.options, &mut losses);
-            let content = self.with_files(&chosen, &mut losses);
-            let content = match &content {
-                Content::Table(table) if !self.target.writer.texts && table.is_inferred() => {
-                    // Only one table is ever given other types: several go to arrays, where text has no place.
-                    let all = Arc::new(Typed::strict(table.clone(), type_overrides));
-                    self.typed_notes(table.as_ref(), all.as_ref(), &mut losses);
-                    typed = Some(all.clone());
-                    Content::Table(all)
-                }
-                other => other.clone(),
-            };
-            let adapted = match self.adapted(task, &item.name, content, &mut losses) {
-                // One thing that does not fit never hides its neighbours.
-                Err(error) if self.items.len() > 1 && error.kind() == ErrorKind::Unsupported => {
-                    let what = format!("it is left out: {}", error.message());
-                    losses.push(loss(LossKind::Type, what).at(&item.name));
-                    continue;
-                }
-                adapted => adapted?,
-            };
-            match adapted {
-                Data::Arrays(more) => {
-                    arrays.extend(values::cast(&mut chosen, more, &self.options, &mut losses));
-                }
-                other if data.is_none() && self.items.len() == 1 => data = Some(other),
-                _ => return Err(self.no_several()),
-            }
-            written.push(chosen);
+        let mut parts = Parts::default();
+        let none = BTreeMap::new();
+        let items = self.items.iter().enumerate();
+        for (n, item) in items.filter(|(_, item)| !self.is_attribute(item)) {
+            self.add(task, n, item, overrides.get(&n).unwrap_or(&none), &mut parts, &mut losses)?;
         }
-        if arrays.len() > 1 && !self.target.writer.many {
-            return Err(self.no_several());
+        let mut written = std::mem::take(&mut parts.written);
+        let mut typed = std::mem::take(&mut parts.typed);
+        let data = self.together(parts, &mut losses)?;
+        // Only tables are given other types: what becomes arrays has no place for text.
+        if self.items.len() > 1 && matches!(data, Data::Arrays(_)) {
+            typed.clear();
         }
-        if self.items.len() > 1 && typed.is_some() {
-            typed = None;
-        }
-        let data = match data {
-            Some(data) => data,
-            // A file of metadata alone, as those of a vocabulary are.
-            None if arrays.is_empty() && !self.items.iter().any(|item| self.is_attribute(item)) => {
-                return Err(Error::unsupported("nothing is left to write"));
-            }
-            None => Data::Arrays(arrays),
-        };
-        if !accepts.contains(&data.kind()) {
+        if !self.accepts(data.kind()) {
             return Err(Error::unsupported(format!(
                 "{} cannot hold a {}",
                 self.target.name,
@@ -221,7 +217,7 @@ impl Plan {
         let gone = self.left_out(&data);
         written.retain(|item| !gone.contains(&item.name));
         metadata::around(&self.items, self.target, is_one, &mut losses);
-        metadata::scales(&written, self.target, &mut losses);
+        metadata::scales(&written, self.target, self.long, &mut losses);
         let metadata::AttributesByNode { whole, parts } =
             metadata::placed((&self.items, &written), self.target, is_one, &mut losses);
         losses.retain(|loss| !metadata::is_of_any(loss, &gone));
@@ -240,7 +236,8 @@ impl Plan {
                 matches!(written, [only] if arrays.iter().all(|(name, _)| *name != only.name))
                     || !self.target.writer.many && self.target.writer.metadata != Metadata::Tree
             }
-            _ => true,
+            Data::Tables(_) => false,
+            Data::Table(_) | Data::Image(_) | Data::Bytes(_) => true,
         }
     }
 
@@ -256,6 +253,105 @@ impl Plan {
         let of_values = (self.target.writer.losses)(&Payload::plain(data.clone()), &self.options);
         let gone = of_values.into_iter().filter(|loss| is_out(loss) && !loss.path.is_empty());
         gone.map(|loss| loss.path).collect()
+    }
+
+    /// Adds what an item becomes, and what that loses. `type_overrides` are those of its columns.
+    fn add(
+        &self,
+        task: Option<&Task>,
+        number: usize,
+        item: &Item,
+        type_overrides: &BTreeMap<usize, TypeMismatch>,
+        parts: &mut Parts,
+        losses: &mut Vec<Loss>,
+    ) -> Result<()> {
+        let mut chosen = values::chosen(item, self.target, &self.options, losses);
+        let content = match self.with_files(&chosen, losses) {
+            Content::Array(array) if self.long => {
+                parts.long.push((item.name.clone(), array));
+                parts.written.push(chosen);
+                return Ok(());
+            }
+            Content::Table(table) if !self.target.writer.texts && table.is_inferred() => {
+                let all = Arc::new(Typed::strict(table.clone(), type_overrides));
+                let first = losses.len();
+                self.typed_notes(table.as_ref(), all.as_ref(), losses);
+                if self.items.len() > 1 {
+                    losses.iter_mut().skip(first).for_each(|loss| loss.path.clone_from(&item.name));
+                }
+                parts.typed.insert(number, all.clone());
+                Content::Table(all)
+            }
+            other => other,
+        };
+        let several = self.items.len() > 1;
+        let fits = |data: Data| {
+            // A table alone is looked at together with what is around it.
+            if several && matches!(data, Data::Table(_)) {
+                (self.target.writer.check)(&Payload::plain(data.clone()))?;
+            }
+            Ok(data)
+        };
+        let adapted = match self.adapted(task, &item.name, content, losses).and_then(fits) {
+            // One thing that does not fit never hides its neighbours.
+            Err(error) if several && error.kind() == ErrorKind::Unsupported => {
+                let what = format!("it is left out: {}", error.message());
+                losses.push(loss(LossKind::Type, what).at(&item.name));
+                parts.typed.remove(&number);
+                return Ok(());
+            }
+            adapted => adapted?,
+        };
+        match adapted {
+            Data::Arrays(more) => {
+                parts.arrays.extend(values::cast(&mut chosen, more, &self.options, losses));
+            }
+            Data::Table(_) | Data::Tables(_) if several && !self.target.writer.many => {
+                return Err(self.no_several());
+            }
+            Data::Table(table) => {
+                parts.columns += table.schema().fields().len();
+                if several && parts.columns > COLUMNS {
+                    let most = display::count(COLUMNS as u64);
+                    let what =
+                        format!("these tables have more than {most} columns together; name some of them");
+                    return Err(Error::unsupported(what));
+                }
+                parts.tables.push((item.name.clone(), table));
+            }
+            Data::Tables(more) => parts.tables.extend(more),
+            other @ (Data::Image(_) | Data::Bytes(_)) if !several => parts.other = Some(other),
+            Data::Image(_) | Data::Bytes(_) => return Err(self.no_several()),
+        }
+        parts.written.push(chosen);
+        Ok(())
+    }
+
+    /// Everything as what one file holds.
+    fn together(&self, parts: Parts, losses: &mut Vec<Loss>) -> Result<Data> {
+        let Parts { mut tables, arrays, long, other, .. } = parts;
+        let many = self.target.writer.many;
+        let mut alone = self.items.len() == 1;
+        if !long.is_empty() {
+            let made = layout::tables(long, many, losses)?;
+            // What several arrays become together is as much one table as what one of them does.
+            alone |= made.len() == 1 && tables.is_empty();
+            tables.extend(made);
+        }
+        match (tables.len(), arrays.len(), other) {
+            (0, 0, Some(other)) => Ok(other),
+            // A file of metadata alone, as those of a vocabulary are.
+            (0, 0, None) if self.items.iter().any(|item| self.is_attribute(item)) => Ok(Data::Arrays(arrays)),
+            (0, 0, None) => Err(Error::unsupported("nothing is left to write")),
+            (1, 0, None) if alone => tables
+                .pop()
+                .map(|(_, table)| Data::Table(table))
+                .ok_or_else(|| Error::bug("a table that was counted is gone")),
+            (_, 0, None) if many => Ok(Data::Tables(tables)),
+            (0, 1, None) => Ok(Data::Arrays(arrays)),
+            (0, _, None) if many => Ok(Data::Arrays(arrays)),
+            _ => Err(self.no_several()),
+        }
     }
 
     /// A table with the files that it names, where the target takes payloads and the options do not keep the paths.
@@ -371,7 +467,13 @@ impl Plan {
         }
         let what = format!("the array of shape {} becomes a table", display::shape(array.shape()));
         losses.push(note(LossKind::Type, what).at(name));
-        Ok(Some(Data::Table(Arc::new(ArrayTable::new(name, array)?))))
+        let hint = |error: Error| match error.kind() {
+            ErrorKind::Unsupported => {
+                Error::unsupported(format!("{}; layout=long makes a row of each element", error.what()))
+            }
+            _ => error,
+        };
+        Ok(Some(Data::Table(Arc::new(ArrayTable::new(name, array).map_err(hint)?))))
     }
 
     /// A picture as itself or as an array; `None` where the writer takes neither.
@@ -449,11 +551,11 @@ impl Plan {
         }
         self.nulls.fill(consent.lose);
         let mut output = Out::create(self.target, &self.options, path, consent.overwrite)?;
-        let mut type_overrides = BTreeMap::new();
+        let mut overrides = Overrides::new();
         let mut notes;
         loop {
-            let built = self.build(Some(task), &type_overrides)?;
-            notes = self.notes(&type_overrides);
+            let built = self.build(Some(task), &overrides)?;
+            notes = self.notes(&overrides);
             let now: Vec<Loss> =
                 built.losses.into_iter().filter(|loss| !self.losses.contains(loss)).collect();
             refuse(&now, consent)?;
@@ -462,14 +564,15 @@ impl Plan {
                 Ok(()) => break,
                 Err(error) => error,
             };
-            match built.typed.filter(|typed| !typed.mismatches().is_empty() && !error.is_cancelled()) {
-                Some(_) => type_overrides = self.settle(task, type_overrides)?,
-                None => return Err(error),
+            let unfit = built.typed.values().any(|typed| !typed.mismatches().is_empty());
+            if !unfit || error.is_cancelled() {
+                return Err(error);
             }
+            overrides = self.settle(task, overrides)?;
             output.restart()?;
         }
         task.set_message("writing to the disk");
-        Ok(Done { bytes: output.commit()?, notes, type_overrides })
+        Ok(Done { bytes: output.commit()?, notes, type_overrides: overrides })
     }
 
     /// Writes to a pipe: only what comes from front to back, and as it is written. All cells of columns of inferred types
@@ -491,9 +594,9 @@ impl Plan {
         };
         refuse(&self.losses, consent)?;
         self.nulls.fill(consent.lose);
-        let type_overrides = match self.build(Some(task), &BTreeMap::new())?.typed {
-            Some(_) => self.settle(task, BTreeMap::new())?,
-            None => BTreeMap::new(),
+        let type_overrides = match self.build(Some(task), &Overrides::new())?.typed.is_empty() {
+            false => self.settle(task, Overrides::new())?,
+            true => Overrides::new(),
         };
         let built = self.build(Some(task), &type_overrides)?;
         let now: Vec<Loss> = built.losses.into_iter().filter(|loss| !self.losses.contains(loss)).collect();
@@ -504,23 +607,20 @@ impl Plan {
     }
 
     /// Reads everything until no cell is found that does not fit its column's type.
-    fn settle(
-        &self,
-        task: &Task,
-        mut type_overrides: BTreeMap<usize, TypeMismatch>,
-    ) -> Result<BTreeMap<usize, TypeMismatch>> {
+    fn settle(&self, task: &Task, mut overrides: Overrides) -> Result<Overrides> {
         loop {
             task.set_message("checking the types of all cells");
-            let Some(typed) = self.build(Some(task), &type_overrides)?.typed else {
-                return Ok(type_overrides);
-            };
-            typed.try_all(task)?;
-            let found = typed.mismatches();
-            if found.is_empty() {
-                task.set_message("");
-                return Ok(type_overrides);
+            let mut any = false;
+            for (item, typed) in self.build(Some(task), &overrides)?.typed {
+                typed.try_all(task)?;
+                let found = typed.mismatches();
+                any |= !found.is_empty();
+                overrides.entry(item).or_default().extend(found);
             }
-            type_overrides.extend(found);
+            if !any {
+                task.set_message("");
+                return Ok(overrides);
+            }
         }
     }
 
@@ -547,18 +647,23 @@ impl Plan {
     }
 
     /// What is said of columns that did not keep their inferred type.
-    fn notes(&self, type_overrides: &BTreeMap<usize, TypeMismatch>) -> Vec<Loss> {
-        let Some(Content::Table(table)) = self.items.first().map(|item| &item.content) else {
-            return Vec::new();
+    fn notes(&self, overrides: &Overrides) -> Vec<Loss> {
+        let of_item = |(item, found): (&usize, &BTreeMap<usize, TypeMismatch>)| {
+            let Some(Item { name, content: Content::Table(table), .. }) = self.items.get(*item) else {
+                return Vec::new();
+            };
+            let path = if self.items.len() > 1 { name.as_str() } else { "" };
+            let say = |(index, mismatch): (&usize, &TypeMismatch)| {
+                let column = table.schema().fields().get(*index).map_or("", |field| field.name().as_str());
+                let shown: String = mismatch.cell.chars().take(40).collect();
+                let wider = display::arrow_type(&mismatch.wider);
+                let what =
+                    format!("the cell {shown:?} does not fit the inferred type; the column is {wider}");
+                note(LossKind::Type, what).at(path).of(column)
+            };
+            found.iter().map(say).collect()
         };
-        let say = |(index, mismatch): (&usize, &TypeMismatch)| {
-            let name = table.schema().fields().get(*index).map_or("", |field| field.name().as_str());
-            let shown: String = mismatch.cell.chars().take(40).collect();
-            let wider = display::arrow_type(&mismatch.wider);
-            let what = format!("the cell {shown:?} does not fit the inferred type; the column is {wider}");
-            note(LossKind::Type, what).of(name)
-        };
-        type_overrides.iter().map(say).collect()
+        overrides.iter().flat_map(of_item).collect()
     }
 }
 

@@ -3,6 +3,7 @@
 //! | room | what is in it |
 //! |---|---|
 //! | [`delimited`] | where lines and records of text end; rows of text by range |
+//! | [`html`](mod@html) | pages with tables that stand alone |
 //! | [`json`](mod@json) | JSON of any size: strings and brackets by SIMD, a sparse index, children, records |
 //! | [`annotations`](mod@annotations) | pictures with boxes, masks and key points on them; the pictures of a folder |
 //! | [`examples`](mod@examples) | TensorFlow's examples: features of records as typed columns |
@@ -36,6 +37,7 @@ pub mod delimited;
 pub mod examples;
 pub mod ggml;
 pub mod headers;
+pub mod html;
 pub mod joined;
 pub mod json;
 pub mod keys;

@@ -17,4 +17,5 @@ mod query;
 mod roundtrip;
 mod samples;
 mod stops;
+mod tables;
 mod tidy;

@@ -221,8 +221,8 @@ fn dimensions(item: &Item) -> Vec<String> {
     axes.into_iter().map(|axis| axis.name).filter(|name| !name.is_empty()).collect()
 }
 
-/// What is said of the dimensions of arrays, and of the coordinates along them.
-pub(super) fn scales(items: &[Item], target: &Target, losses: &mut Vec<Loss>) {
+/// What is said of the dimensions of arrays, and of the coordinates along them; in long tables these are columns.
+pub(super) fn scales(items: &[Item], target: &Target, long: bool, losses: &mut Vec<Loss>) {
     if target.writer.metadata == Metadata::Header {
         return;
     }
@@ -237,7 +237,7 @@ pub(super) fn scales(items: &[Item], target: &Target, losses: &mut Vec<Loss>) {
             continue;
         }
         let own = dimensions(item);
-        if !is_tree && !own.is_empty() {
+        if !is_tree && !long && !own.is_empty() {
             let what = format!("the names of its dimensions are not kept ({})", names(&own));
             losses.push(note(LossKind::Name, what).at(&item.name));
         }
@@ -255,7 +255,7 @@ pub(super) fn scales(items: &[Item], target: &Target, losses: &mut Vec<Loss>) {
                 gone.push(axis.name.clone());
             }
         }
-        if !gone.is_empty() {
+        if !gone.is_empty() && !long {
             let what = format!("the coordinates along its dimensions are not in it ({})", names(&gone));
             // Equal distances may stand in attributes, which readers of the format know.
             let possible = is_tree && !listed;

@@ -1,6 +1,6 @@
 //! The file types that can be written.
 
-use super::values;
+use super::{layout, values};
 use crate::bytes::error::{Error, Result};
 use crate::data::content::Kind;
 pub use crate::data::format::Target;
@@ -49,6 +49,12 @@ impl Target {
         self.writer.options
     }
 
+    /// The options that are not the writer's own but those of how content gets to it.
+    pub fn common(&self) -> impl Iterator<Item = &'static OptionSpec> {
+        let layout = layout::is_known(self).then_some(&layout::LAYOUT);
+        std::iter::once(&values::VALUES).chain(layout).chain(self.array_options())
+    }
+
     /// What an option holds if nobody sets it.
     pub fn default_of(&self, spec: &OptionSpec) -> &'static str {
         self.presets.iter().find(|(name, _)| *name == spec.name).map_or(spec.default, |(_, value)| value)
@@ -83,15 +89,20 @@ impl Target {
                 all.set(name, *value);
             }
         }
-        for name in all.0.keys() {
-            let mut specs = self.options().iter().chain(self.common());
-            let Some(spec) = specs.find(|spec| spec.name == name) else {
+        for (name, value) in &all.0 {
+            // One may have the name of an option that all have; what is set tells which of them is meant.
+            let specs = self.options().iter().chain(self.common());
+            let mut specs = specs.filter(|spec| spec.name == name).peekable();
+            let Some(first) = specs.peek().copied() else {
                 let names: Vec<&str> = self.options().iter().map(|spec| spec.name).collect();
                 let has = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
                 let what = format!("{name}: {} has no option of this name; it has {has}", self.name);
                 return Err(Error::unsupported(what));
             };
-            all.choice(spec)?;
+            let fits = |spec: &OptionSpec| spec.values.is_empty() || spec.values.contains(&value.as_str());
+            if !specs.any(fits) {
+                all.choice(first)?;
+            }
         }
         Ok(all)
     }

@@ -186,11 +186,6 @@ fn asked(options: &Options) -> Option<DType> {
 }
 
 impl Target {
-    /// The options that its writer need not know: which values are written, and as which type.
-    pub fn common(&self) -> impl Iterator<Item = &'static OptionSpec> {
-        std::iter::once(&VALUES).chain(self.array_options())
-    }
-
     /// The options of the arrays that are written, which are the same for every target that takes such.
     pub fn array_options(&self) -> &'static [OptionSpec] {
         if self.writer.accepts.contains(&Kind::Array) { &[DTYPE, CAST] } else { &[] }

@@ -115,7 +115,14 @@ impl Plan {
             Err(error) => return Err(named(error)),
         };
         let compared = match &built.payload.data {
-            Data::Table(table) => self.tables(task, table, &back, &told, &mut check)?,
+            Data::Table(table) => self.table(task, "", table, back.as_slice(), &told, &mut check)?,
+            Data::Tables(tables) => {
+                let mut any = false;
+                for (name, table) in tables {
+                    any |= self.one_of(task, (name, table), &back, &told, &mut check)?;
+                }
+                any
+            }
             Data::Arrays(arrays) => arrays_with(task, arrays, &back, &told, &mut check)?,
             Data::Image(image) => {
                 let samples: Arc<dyn Array> = Arc::new(ImageArray::new(image.clone()));
@@ -139,9 +146,32 @@ impl Plan {
         FORMATS.iter().find(writes).copied()
     }
 
-    fn tables(
+    /// One of several tables, by its name or what it was said to be called.
+    fn one_of(
         &self,
         task: &Task,
+        (name, table): (&str, &Arc<dyn Table>),
+        back: &[(String, Content)],
+        told: &Told<'_>,
+        check: &mut Check,
+    ) -> Result<bool> {
+        let renamed = told.of_name(name);
+        let found =
+            back.iter().find(|(other, _)| other == name || renamed.is_some_and(|to| to.contains(other)));
+        match found {
+            Some(found) => self.table(task, name, table, std::slice::from_ref(found), told, check),
+            None => {
+                let what = Outcome::Differs("the table is not in what was written".to_owned());
+                check.take(name, what, renamed.is_some() || told.values_of(name, ""));
+                Ok(true)
+            }
+        }
+    }
+
+    fn table(
+        &self,
+        task: &Task,
+        path: &str,
         from: &Arc<dyn Table>,
         back: &[(String, Content)],
         told: &Told<'_>,
@@ -157,7 +187,8 @@ impl Plan {
             Content::Image(_) | Content::Text(_) | Content::Bytes(_) => return Ok(false),
         };
         let null = self.options.get("null").unwrap_or_default();
-        cells::compare(task, from, &to, null, self.target.writer.texts, told, check)?;
+        let how = cells::How { path, null, texts: self.target.writer.texts };
+        cells::compare(task, from, &to, &how, told, check)?;
         Ok(true)
     }
 }

@@ -233,7 +233,7 @@ impl std::fmt::Debug for Target {
 pub struct Writer {
     /// The kinds of payload that it takes.
     pub accepts: &'static [Kind],
-    /// Whether it holds several arrays in one file.
+    /// Whether it holds several arrays in one file; of a writer of tables, whether it holds several of those.
     pub many: bool,
     /// What it keeps of attributes, names of dimensions and groups.
     pub metadata: Metadata,
@@ -579,6 +579,8 @@ impl Attributes {
 pub enum Data {
     /// A table.
     Table(Arc<dyn Table>),
+    /// Named tables, for writers that hold several.
+    Tables(Vec<(String, Arc<dyn Table>)>),
     /// One or more named arrays.
     Arrays(Vec<(String, Arc<dyn Array>)>),
     /// An image.
@@ -591,7 +593,7 @@ impl Data {
     /// Its kind.
     pub fn kind(&self) -> Kind {
         match self {
-            Data::Table(_) => Kind::Table,
+            Data::Table(_) | Data::Tables(_) => Kind::Table,
             Data::Arrays(_) => Kind::Array,
             Data::Image(_) => Kind::Image,
             Data::Bytes(_) => Kind::Bytes,
@@ -736,6 +738,18 @@ impl Payload {
     pub fn table(&self) -> Result<&Arc<dyn Table>> {
         match &self.data {
             Data::Table(table) => Ok(table),
+            Data::Tables(tables) => {
+                Err(Error::unsupported(format!("{} tables in a file that holds one", tables.len())))
+            }
+            _ => Err(Error::bug("a writer of tables was given something else")),
+        }
+    }
+
+    /// The tables of a payload for a writer of several, with their names; the only one has none.
+    pub fn tables(&self) -> Result<Vec<(&str, &Arc<dyn Table>)>> {
+        match &self.data {
+            Data::Table(table) => Ok(vec![("", table)]),
+            Data::Tables(tables) => Ok(tables.iter().map(|(name, table)| (name.as_str(), table)).collect()),
             _ => Err(Error::bug("a writer of tables was given something else")),
         }
     }

@@ -3,6 +3,7 @@
 
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use std::ops::Range;
 
 /// The elements `start, start+step, …` (`count` of them) along one dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -285,6 +286,44 @@ fn divide(axes: &[(Span, u64)], there: u64, outer: &mut Vec<Span>, parts: &mut V
     }
 }
 
+/// The elements `range` of `shape`, counted in C order (cut to those that are there), as regions each contiguous in C
+/// order, all together in C order: at most two a dimension.
+pub fn runs(shape: &[u64], range: Range<u64>) -> Vec<Region> {
+    fn add(shape: &[u64], range: Range<u64>, before: &[Span], out: &mut Vec<Region>) {
+        let Some((_, rest)) = shape.split_first() else {
+            return out.push(Region(before.to_vec()));
+        };
+        let inner = rest.iter().product::<u64>().max(1);
+        let with = |span: Span| -> Vec<Span> { before.iter().copied().chain([span]).collect() };
+        let (first, last) = (range.start / inner, range.end / inner);
+        let (head, tail) = (range.start % inner, range.end % inner);
+        if head > 0 {
+            let end = if first == last { tail } else { inner };
+            add(rest, head..end, &with(Span::range(first, 1)), out);
+            if first == last {
+                return;
+            }
+        }
+        let whole = first + u64::from(head > 0)..last;
+        if whole.start < whole.end {
+            let mut spans = with(Span::range(whole.start, whole.end - whole.start));
+            spans.extend(rest.iter().map(|&len| Span::all(len)));
+            out.push(Region(spans));
+        }
+        if tail > 0 {
+            add(rest, 0..tail, &with(Span::range(last, 1)), out);
+        }
+    }
+    // A shape whose elements cannot be counted has none that could be read.
+    let total = limits::elements(shape).unwrap_or(0);
+    let (start, end) = (range.start.min(total), range.end.min(total));
+    let mut out = Vec::new();
+    if start < end {
+        add(shape, start..end, &[], &mut out);
+    }
+    out
+}
+
 /// Splits `shape` into regions of at most `most` elements (at least one row of the last axis when
 /// that is longer, cut along it), each contiguous in C order, all together in C order.
 pub fn pieces(shape: &[u64], most: u64) -> Pieces {
@@ -384,6 +423,20 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn runs_are_the_elements_of_a_range(shape in prop::collection::vec(0u64..5, 0..4), a in 0u64..70, b in 0u64..70) {
+            let total = limits::elements(&shape).unwrap();
+            let mut seen = Vec::new();
+            let parts = runs(&shape, a.min(b)..a.max(b));
+            prop_assert!(parts.len() <= shape.len().max(1) * 2);
+            for part in parts {
+                part.check(&shape).unwrap();
+                let first = part.0.iter().zip(&shape).fold(0, |flat, (span, len)| flat * len + span.start);
+                seen.extend(first..first + part.elements().unwrap());
+            }
+            prop_assert_eq!(seen, (a.min(b).min(total)..a.max(b).min(total)).collect::<Vec<_>>());
+        }
+
         #[test]
         fn pieces_cover_everything_once_in_c_order(shape in prop::collection::vec(0u64..6, 0..4), most in 1u64..40) {
             let mut seen = Vec::new();

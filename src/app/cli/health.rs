@@ -1,6 +1,7 @@
 //! `gander health`: what is wrong with the tensors of a model.
 
 use super::progress;
+use super::report::{Form, ReportArgs, Rows, Wanted};
 use gander::Task;
 use gander::bytes::display;
 use gander::data::health::{self, Finding, Health, Severity};
@@ -19,6 +20,8 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    report: ReportArgs,
+    #[command(flatten)]
     opening: super::OpenArgs,
 }
 
@@ -34,6 +37,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let task = Task::new();
     let (path, _) = super::split_target(&args.target);
     let path = path.display().to_string();
+    let report = match args.report.wanted() {
+        Ok(report) => report,
+        Err(stop) => return stop.say(&path, args.json),
+    };
     let (document, node, node_path) = match super::open(&task, &args.target, &args.opening) {
         Ok(opened) => opened,
         Err(stop) => return stop.say(&path, args.json),
@@ -45,9 +52,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Ok(health) => health,
         Err(error) => return super::failed(&error, &path, args.json),
     };
-    match args.json {
-        true => super::print(&format!("{}\n", as_json(&path, &health)))?,
-        false => super::print(&as_text(&health))?,
+    match (&report, args.json) {
+        (Some(report), _) => {
+            if let Err(error) = write(report, &path, &health) {
+                return super::failed(&error, &path, args.json);
+            }
+        }
+        (None, true) => super::print(&format!("{}\n", as_json(&path, &health)))?,
+        (None, false) => super::print(&as_text(&health))?,
     }
     let worst = match args.fail_on {
         FailOn::Error => Severity::Error,
@@ -76,6 +88,30 @@ fn as_json(path: &str, health: &Health) -> Json {
     })
 }
 
+/// Writes the findings as a report.
+fn write(report: &Wanted<'_>, path: &str, health: &Health) -> Result<(), gander::Error> {
+    const COLUMNS: [&str; 6] = ["severity", "kind", "path", "count", "first", "message"];
+    let json = as_json(path, health);
+    let mut rows = Rows::new(&COLUMNS);
+    for finding in json["findings"].as_array().into_iter().flatten() {
+        rows.add(&COLUMNS.map(|name| (name.to_owned(), &finding[name])));
+    }
+    let text = match report.form {
+        Form::Json => format!("{json}\n"),
+        Form::Csv => rows.csv(),
+        Form::Html => rows.html(&format!("Health of {path}"), &[summary(health)]),
+    };
+    report.write(&text)
+}
+
+/// How much was found in how much.
+fn summary(health: &Health) -> String {
+    let words = [(Severity::Error, "error"), (Severity::Warning, "warning"), (Severity::Note, "note")]
+        .map(|(severity, word)| display::plural(health.count(severity) as u64, word));
+    let tensors = display::plural(health.arrays, "tensor");
+    format!("{} in {tensors}, {}", words.join(", "), display::bytes(health.bytes))
+}
+
 fn as_text(health: &Health) -> String {
     let mut out = String::new();
     for finding in &health.findings {
@@ -84,9 +120,6 @@ fn as_text(health: &Health) -> String {
         let severity = finding.check.severity().word();
         out.push_str(&format!("{severity:<8} {path}: {}{first}\n", finding.message));
     }
-    let words = [(Severity::Error, "error"), (Severity::Warning, "warning"), (Severity::Note, "note")]
-        .map(|(severity, word)| display::plural(health.count(severity) as u64, word));
-    let tensors = display::plural(health.arrays, "tensor");
-    out.push_str(&format!("{} in {tensors}, {}\n", words.join(", "), display::bytes(health.bytes)));
+    out.push_str(&format!("{}\n", summary(health)));
     out
 }

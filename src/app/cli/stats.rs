@@ -1,5 +1,6 @@
 //! `gander stats`: one full pass over the data.
 
+use super::report::{Form, ReportArgs, Rows};
 use super::{json, progress};
 use gander::bytes::error::UnlessCancelled;
 use gander::bytes::limits;
@@ -25,6 +26,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "BINS", value_parser = clap::value_parser!(u32).range(1..=65_536))]
     histogram: Option<u32>,
     #[command(flatten)]
+    report: ReportArgs,
+    #[command(flatten)]
     opening: super::OpenArgs,
 }
 
@@ -33,6 +36,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let task = Task::new();
     let (path, _) = super::split_target(&args.target);
     let path = path.display().to_string();
+    let wanted = match args.report.wanted() {
+        Ok(wanted) => wanted,
+        Err(stop) => return stop.say(&path, args.json),
+    };
     let (document, node, node_path) = match super::open(&task, &args.target, &args.opening) {
         Ok(opened) => opened,
         Err(stop) => return stop.say(&path, args.json),
@@ -44,10 +51,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return super::failed(problem, &path, args.json);
     }
     let bins = args.histogram.map(|bins| bins as usize);
-    let mut report = Report { as_json: args.json, bins, said: String::new(), broken: false };
+    let style = match wanted.as_ref().map(|wanted| wanted.form) {
+        Some(Form::Csv | Form::Html) => Style::Rows(Rows::new(&["path", "name", "kind", "column"])),
+        Some(Form::Json) => Style::Json,
+        None if args.json => Style::Json,
+        None => Style::Text,
+    };
+    let mut report = Report { style, bins, said: String::new(), broken: false };
     let walked = progress::with_progress(&task, || report.all(&task, &node, &node_path));
     if let Err(error) = walked {
-        if report.said.is_empty() || error.is_cancelled() {
+        if report.is_empty() || error.is_cancelled() {
             return super::failed(&error, &path, args.json);
         }
         // What was found stands, and behind it that there is more.
@@ -57,16 +70,29 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             &json!({ "path": node_path, "name": node.name, "kind": kind, "error": json::error(&error) }),
         );
     }
-    match args.json {
-        true => super::print(&format!("{{\"path\":{},\"nodes\":[{}]}}\n", json!(path), report.said))?,
-        false => super::print(&report.said)?,
+    let text = report.text(&path, wanted.as_ref().map(|wanted| wanted.form));
+    match wanted {
+        None => super::print(&text)?,
+        Some(wanted) => {
+            if let Err(error) = wanted.write(&text) {
+                return super::failed(&error, &path, args.json);
+            }
+        }
     }
     Ok(if report.broken { ExitCode::from(1) } else { super::status(&document) })
 }
 
+/// How it is said.
+enum Style {
+    Text,
+    Json,
+    /// A row a node, or a column of a table.
+    Rows(Rows),
+}
+
 /// What is said of all nodes, as text at once: its parts would take far more memory.
 struct Report {
-    as_json: bool,
+    style: Style,
     bins: Option<usize>,
     said: String,
     /// Whether something could not be read.
@@ -97,11 +123,53 @@ impl Report {
 
     fn add(&mut self, entry: &Json) {
         self.broken |= entry.get("error").is_some();
-        match self.as_json {
-            true if self.said.is_empty() => self.said = entry.to_string(),
-            true => self.said.push_str(&format!(",{entry}")),
-            false => text(&mut self.said, entry),
+        match &mut self.style {
+            Style::Json if self.said.is_empty() => self.said = entry.to_string(),
+            Style::Json => self.said.push_str(&format!(",{entry}")),
+            Style::Text => text(&mut self.said, entry),
+            Style::Rows(rows) => add_rows(rows, entry),
         }
+    }
+
+    fn is_empty(&self) -> bool {
+        match &self.style {
+            Style::Text | Style::Json => self.said.is_empty(),
+            Style::Rows(rows) => rows.is_empty(),
+        }
+    }
+
+    /// All of it.
+    fn text(&mut self, path: &str, form: Option<Form>) -> String {
+        match &self.style {
+            Style::Text => std::mem::take(&mut self.said),
+            Style::Json => format!("{{\"path\":{},\"nodes\":[{}]}}\n", json!(path), self.said),
+            Style::Rows(rows) if form == Some(Form::Html) => rows.html(&format!("Statistics of {path}"), &[]),
+            Style::Rows(rows) => rows.csv(),
+        }
+    }
+}
+
+/// Adds what is said of a node: a row, and one for each column of a table.
+fn add_rows(rows: &mut Rows, entry: &Json) {
+    let all = || entry.as_object().into_iter().flatten();
+    // The class and the place of an error are for programs.
+    let said = |(name, value): (&String, &'_ Json)| match name.as_str() {
+        "columns" => None,
+        "error" => Some((name.clone(), value.get("message").cloned().unwrap_or_default())),
+        _ => Some((name.clone(), value.clone())),
+    };
+    let own: Vec<(String, Json)> = all().filter_map(said).collect();
+    rows.add(&own.iter().map(|(name, value)| (name.clone(), value)).collect::<Vec<_>>());
+    let columns = all().find(|(name, _)| *name == "columns").and_then(|(_, columns)| columns.as_array());
+    for column in columns.into_iter().flatten() {
+        let same = ["path", "kind"].map(|name| (name.to_owned(), entry[name].clone()));
+        let named = |(name, value): (&String, &Json)| match name.as_str() {
+            "name" => Some(("column".to_owned(), value.clone())),
+            _ => said((name, value)),
+        };
+        let own = column.as_object().into_iter().flatten().filter_map(named);
+        let cells: Vec<(String, Json)> = same.into_iter().chain(own).collect();
+        rows.add(&cells.iter().map(|(name, value)| (name.clone(), value)).collect::<Vec<_>>());
     }
 }
 

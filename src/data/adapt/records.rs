@@ -139,7 +139,7 @@ impl StoredRows {
     }
 }
 
-/// An array of at most two dimensions, or of records, as a table.
+/// An array of at most two dimensions as a table; records are its columns, and cells where it has two dimensions.
 pub struct ArrayTable {
     array: Arc<dyn Array>,
     schema: SchemaRef,
@@ -165,7 +165,7 @@ impl ArrayTable {
                 let name = if name.is_empty() { "value" } else { name };
                 Fields::from(vec![Field::new(name, element, true)])
             }
-            (element, [_, columns]) if dtype.record().is_none() => {
+            (element, [_, columns]) => {
                 if *columns > WIDEST {
                     return no("it has more than 10,000 columns; a slice of it may do");
                 }

@@ -27,6 +27,19 @@ impl Interpreted {
     /// stand for themselves.
     pub fn nullable(array: Arc<dyn Array>) -> Option<Self> {
         let (scaling, times) = meaning(array.as_ref());
+        Self::of(array, scaling, times)
+    }
+
+    /// Coordinates for a table: the array itself where stored values stand for themselves. `times` is how they are read
+    /// where the array does not say it.
+    pub fn dated(array: Arc<dyn Array>, times: Option<Times>) -> Arc<dyn Array> {
+        let (scaling, own) = meaning(array.as_ref());
+        let is_real = array.dtype().is_real() && *array.dtype() != DType::Bool;
+        let times = own.or(times.filter(|times| is_real && times.is_usual()));
+        Self::of(array.clone(), scaling, times).map_or(array, |shown| Arc::new(shown))
+    }
+
+    fn of(array: Arc<dyn Array>, scaling: Option<Scaling>, times: Option<Times>) -> Option<Self> {
         let arrow = match (&scaling, &times) {
             (_, Some(times)) => DataType::Timestamp(TimeUnit::Microsecond, times.offset().map(Arc::from)),
             (Some(scaling), None) if scaling.is_identity() => arrow_of(array.dtype())?.0,

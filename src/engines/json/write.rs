@@ -38,8 +38,11 @@ const PRETTY: OptionSpec =
         .one_of("no", &["no", "yes"]);
 
 /// The writer of JSON Lines.
-pub const WRITER: Writer =
-    Writer { streams: true, options: &[NAN, NULLS, COMPRESS, LEVEL], ..Writer::new(&[Kind::Table], losses, write) };
+pub const WRITER: Writer = Writer {
+    streams: true,
+    options: &[NAN, NULLS, COMPRESS, LEVEL],
+    ..Writer::new(&[Kind::Table], losses, write)
+};
 /// The writer of a document: one array of objects, a line each, if nothing else is asked for.
 pub const ARRAY: Writer = Writer {
     options: &[NAN, NULLS, ORIENT, PRETTY, COMPRESS, LEVEL],

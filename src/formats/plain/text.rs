@@ -1,10 +1,17 @@
 //! Plain text: lines in any encoding, of any length and number. What no stricter format claims and
 //! what reads as text opens here. (The encodings: <https://encoding.spec.whatwg.org/>.)
+//!
+//! Tables are written as texts that other programs read as such: [`markdown`], [`html`], [`sql`].
+
+mod html;
+mod markdown;
+mod pages;
+mod sql;
 
 use crate::bytes::error::Result;
 use crate::bytes::source::Growth;
 use crate::data::content::{Content, Kind, Text};
-use crate::data::format::{Format, Opening, OptionSpec};
+use crate::data::format::{Format, Opening, OptionSpec, Target};
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};
 use crate::engines::delimited::PlainText;
@@ -30,6 +37,11 @@ pub static FORMAT: Format = Format {
     takes_any: true,
     reads: &[Kind::Text],
     options: &[ENCODING],
+    targets: &[
+        Target::new("sql", "SQL text", &["sql"], &sql::WRITER),
+        Target::new("markdown", "Markdown", &["md", "markdown"], &markdown::WRITER),
+        Target::new("html", "HTML page", &["html", "htm"], &html::WRITER),
+    ],
     ..Format::new("text", "Text", open)
 };
 

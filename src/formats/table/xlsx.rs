@@ -11,6 +11,7 @@ mod package;
 mod parts;
 mod sheet;
 mod value;
+mod write;
 mod xls;
 mod xlsb;
 mod xml;
@@ -19,7 +20,7 @@ use crate::bytes::archive::compound::MAGIC;
 use crate::bytes::display;
 use crate::bytes::error::{Error, Result};
 use crate::data::content::Kind;
-use crate::data::format::{Format, Opening};
+use crate::data::format::{Format, Opening, Target};
 use crate::data::node::Node;
 use crate::data::sniff::zip::Document;
 use crate::data::sniff::{Head, Magic, Match, compound};
@@ -38,6 +39,7 @@ pub static FORMAT: Format = Format {
     magic: &[Magic::at(0, MAGIC)],
     sniff: Some(sniff),
     reads: &[Kind::Group, Kind::Table],
+    targets: &[Target::new("xlsx", "Excel workbook", &["xlsx"], &write::WRITER)],
     ..Format::new("xlsx", "Excel workbook", open)
 };
 

@@ -210,6 +210,7 @@ impl Export {
         self.preset(ui, jobs, &types);
         let file_type = self.file_type?;
         form::values(ui, file_type, &items, &mut self.options);
+        form::layout(ui, file_type, &items, &mut self.options);
         form::options(ui, file_type, &mut self.options);
         self.selection(ui, &items);
         let plan = self.planned(ui, jobs, &items, file_type);
@@ -491,6 +492,10 @@ fn items_of(name: String, data: Data, attributes: Attributes) -> Vec<Item> {
         Data::Table(table) => one(Content::Table(table)),
         Data::Image(image) => one(Content::Image(image)),
         Data::Bytes(source) => one(Content::Bytes(source)),
+        Data::Tables(tables) => tables
+            .into_iter()
+            .map(|(name, table)| Item::new(name, Content::Table(table), attributes.clone()))
+            .collect(),
         Data::Arrays(arrays) => arrays
             .into_iter()
             .map(|(name, array)| Item::new(name, Content::Array(array), attributes.clone()))

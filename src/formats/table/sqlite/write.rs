@@ -1,4 +1,4 @@
-//! Writes a table into a new SQLite database, by SQLite itself (<https://www.sqlite.org/lang_insert.html>). SQLite has
+//! Writes tables into a new SQLite database, by SQLite itself (<https://www.sqlite.org/lang_insert.html>). SQLite has
 //! integers, floats, texts and bytes (<https://www.sqlite.org/datatype3.html>): all else becomes one of these, so that
 //! no value is another one by an affinity.
 
@@ -6,17 +6,19 @@ use super::database::quoted;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::cell;
-use crate::data::content::Kind;
+use crate::data::content::{Kind, Table};
 use crate::data::format::{Loss, LossKind, OptionSpec, Options, Payload, Sink, Writer, loss, note};
 use crate::data::scan::scan;
 use crate::engines::json::value_text::{holds, plain, text, whole};
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
-use arrow::datatypes::{self as types, DataType, FieldRef, Fields};
+use arrow::datatypes::{self as types, DataType, Fields};
 use rusqlite::{Connection, OpenFlags, Statement};
 use std::collections::HashSet;
 use std::path::Path;
+use std::sync::Arc;
 
-const NAME: OptionSpec = OptionSpec::new("table", "The name of the table").default("data");
+const NAME: OptionSpec =
+    OptionSpec::new("table", "The name of the table; several keep their own").default("data");
 const STRICT: OptionSpec = OptionSpec::new(
     "strict",
     "Whether the table is STRICT: its columns take values of their types only, and programs before SQLite 3.37 do not open it",
@@ -28,22 +30,46 @@ const COLUMNS: usize = 2_000;
 
 /// The writer.
 pub(super) const WRITER: Writer = Writer {
+    many: true,
     options: &[NAME, STRICT],
-    check: |payload| match payload.table()?.schema().fields().len() {
+    check: |payload| payload.tables()?.into_iter().try_for_each(|(_, table)| check(table.as_ref())),
+    ..Writer::new(&[Kind::Table], losses, write)
+};
+
+fn check(table: &dyn Table) -> Result<()> {
+    match table.schema().fields().len() {
         0 => Err(Error::unsupported("a table without columns as SQLite")),
         count if count > COLUMNS => {
             Err(Error::unsupported(format!("{count} columns: SQLite has {COLUMNS} at most")))
         }
         _ => Ok(()),
-    },
-    ..Writer::new(&[Kind::Table], losses, write)
-};
+    }
+}
 
 fn losses(payload: &Payload, _: &Options) -> Vec<Loss> {
-    let Ok(table) = payload.table() else { return Vec::new() };
-    let fields = table.schema().fields();
+    let Ok(tables) = payload.tables() else { return Vec::new() };
     let what = "SQLite has integers, floats, texts and bytes only; a reader infers narrower types again";
     let mut losses = vec![note(LossKind::Type, what).if_any()];
+    for ((path, table), name) in tables.iter().zip(table_names(&tables)) {
+        losses.extend(of_table(table.schema().fields()).into_iter().map(|loss| loss.at(*path)));
+        if !path.is_empty() && name != *path {
+            losses.push(loss(LossKind::Name, format!("the table is called {name}")).at(*path));
+        }
+    }
+    losses
+}
+
+/// The names of several tables, each once also without regard to its case, and none that SQLite keeps for itself.
+fn table_names(tables: &[(&str, &Arc<dyn Table>)]) -> Vec<String> {
+    let own = |(name, _): &(&str, _)| match name.get(..7) {
+        Some(start) if start.eq_ignore_ascii_case("sqlite_") => format!("_{name}"),
+        _ => (*name).to_owned(),
+    };
+    unique(tables.iter().map(own))
+}
+
+fn of_table(fields: &Fields) -> Vec<Loss> {
+    let mut losses = Vec::new();
     for (field, name) in fields.iter().zip(names(fields)) {
         if *field.name() != name {
             losses.push(loss(LossKind::Name, format!("it is called {name}")).of(field.name()));
@@ -93,9 +119,13 @@ fn may_be_nan(data_type: &DataType) -> bool {
 
 /// Names of columns, each once also without regard to its case.
 fn names(fields: &Fields) -> Vec<String> {
+    unique(fields.iter().map(|field| field.name().clone()))
+}
+
+fn unique(names: impl Iterator<Item = String>) -> Vec<String> {
     let mut seen = HashSet::new();
-    let unique = |field: &FieldRef| {
-        let name = field.name().replace('\0', "_");
+    let unique = |name: String| {
+        let name = name.replace('\0', "_");
         let mut unique = name.clone();
         for n in 2u64.. {
             if seen.insert(unique.to_ascii_lowercase()) {
@@ -105,7 +135,7 @@ fn names(fields: &Fields) -> Vec<String> {
         }
         unique
     };
-    fields.iter().map(unique).collect()
+    names.map(unique).collect()
 }
 
 /// The declared type of a column. Without one, SQLite keeps values as they are given.
@@ -152,14 +182,30 @@ fn opened(path: &Path) -> rusqlite::Result<Connection> {
 }
 
 fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink) -> Result<()> {
-    let table = payload.table()?;
+    let tables = payload.tables()?;
     sink.flush()?;
     let Some(path) = sink.path() else {
         return Err(Error::unsupported("SQLite is written to files only: its library wants one"));
     };
+    let strict = options.choice(&STRICT)? == "yes";
     let mut connection = opened(path).map_err(failed)?;
-    let (fields, strict) = (table.schema().fields(), options.choice(&STRICT)? == "yes");
-    let name = quoted(options.get(NAME.name).unwrap_or(NAME.default));
+    for ((own, table), name) in tables.iter().zip(table_names(&tables)) {
+        let name = match own.is_empty() && tables.len() == 1 {
+            true => options.get(NAME.name).unwrap_or(NAME.default),
+            false => name.as_str(),
+        };
+        if tables.len() > 1 {
+            task.set_message(name);
+        }
+        fill(task, &mut connection, name, table.as_ref(), strict)?;
+    }
+    connection.execute_batch("COMMIT").map_err(failed)?;
+    connection.close().map_err(|(_, error)| failed(error))
+}
+
+/// Makes a table and inserts all rows.
+fn fill(task: &Task, connection: &mut Connection, name: &str, table: &dyn Table, strict: bool) -> Result<()> {
+    let (fields, name) = (table.schema().fields(), quoted(name));
     let columns: Vec<String> = fields
         .iter()
         .zip(names(fields))
@@ -177,9 +223,8 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
     let cells = |batch: RecordBatch| -> Result<(usize, Vec<ArrayRef>)> {
         Ok((batch.num_rows(), batch.columns().iter().map(plain).collect()))
     };
-    let connected = &mut connection;
-    scan(task, table.as_ref(), cells, move |(rows, columns)| {
-        let mut statement = connected.prepare_cached(&insert).map_err(failed)?;
+    scan(task, table, cells, move |(rows, columns)| {
+        let mut statement = connection.prepare_cached(&insert).map_err(failed)?;
         for row in 0..rows {
             for (n, column) in columns.iter().enumerate() {
                 bind(&mut statement, n + 1, column.as_ref(), row).map_err(failed)?;
@@ -187,9 +232,8 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
             statement.raw_execute().map_err(failed)?;
         }
         Ok(())
-    })?;
-    connection.execute_batch("COMMIT").map_err(failed)?;
-    connection.close().map_err(|(_, error)| failed(error))
+    })
+    .map(drop)
 }
 
 /// Gives a statement the value of a cell.

@@ -228,6 +228,12 @@ impl Cells<'_> {
                         let head = Head::of(&tag, &mut self.row, &mut self.column);
                         self.cell(task, head, out)?;
                     }
+                    "pane" if number(&tag, "ySplit") == Some(1) => {
+                        let state = local_attribute(&tag, "state").unwrap_or_default();
+                        if state.trim().starts_with("frozen") {
+                            out.freeze();
+                        }
+                    }
                     "mergeCell" => {
                         out.merged(local_attribute(&tag, "ref").and_then(|place| Area::parse(&place)));
                     }

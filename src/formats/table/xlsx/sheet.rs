@@ -65,6 +65,8 @@ pub(super) struct Gathered {
     beyond: u64,
     reach: (u32, u32),
     merged: Vec<Area>,
+    /// Whether the first row stays in sight.
+    frozen: bool,
     problem: Option<Error>,
 }
 
@@ -153,6 +155,11 @@ impl Gathered {
         self.unknown += u64::from(is_one && empty);
     }
 
+    /// Notes that the first row stays in sight, which makes it a header also where nothing stands below it.
+    pub(super) fn freeze(&mut self) {
+        self.frozen = true;
+    }
+
     /// Notes a merged range.
     pub(super) fn merged(&mut self, area: Option<Area>) {
         self.merged.extend(area.filter(|_| self.merged.len() < MERGED));
@@ -185,7 +192,7 @@ impl Gathered {
         let Some(Area { start: (first, left), end: (last, right) }) = area else {
             return Ok(if self.beyond > 0 { node } else { node.remark("an empty sheet") });
         };
-        let header = self.header(first, left, right, last > first);
+        let header = self.header(first, left, right, last > first || self.frozen && first == 0);
         let begin = if header.is_some() { first + 1 } else { first };
         let count = (u64::from(last) + 1).saturating_sub(u64::from(begin)) as usize;
         let (mut fields, mut arrays): (Vec<_>, Vec<ArrayRef>) = (Vec::new(), Vec::new());

@@ -93,6 +93,29 @@ pub(super) fn values(ui: &mut Ui, file_type: &FileType, items: &[Item], options:
     }
 }
 
+/// Whether an array that becomes a table is a row an element.
+pub(super) fn layout(ui: &mut Ui, file_type: &FileType, items: &[Item], options: &mut Options) {
+    if !convert::has_layouts(items, file_type) {
+        return;
+    }
+    let spec = &convert::LAYOUT;
+    let before = options.get(spec.name) == Some("long");
+    let mut long = before;
+    row(ui, "Table", |ui| {
+        theme::segmented(ui, "Table", &mut long, &[(false, "Wide"), (true, "Long")]);
+        let words = match long {
+            true => "a row an element, with its coordinates beside it",
+            false => "rows and columns as they lie in the array",
+        };
+        ui.add(egui::Label::new(theme::dim(Theme::of(ui), words)).truncate()).on_hover_text(spec.help);
+    });
+    match (before, long) {
+        (true, false) => drop(options.0.remove(spec.name)),
+        (false, true) => options.set(spec.name, "long"),
+        _ => {}
+    }
+}
+
 /// An option's name as words.
 fn label(name: &str) -> String {
     let words = name.replace(['_', '-'], " ");
