@@ -198,7 +198,7 @@ fn is_without_values(data: &Data, task: &Task) -> Result<bool> {
     Ok(match data {
         Data::Table(table) => table.schema().fields().is_empty() || table.count(task)? == 0,
         Data::Arrays(arrays) => arrays.iter().all(|(_, array)| array.shape().contains(&0)),
-        Data::Image(_) | Data::Bytes(_) => false,
+        Data::Tables(_) | Data::Image(_) | Data::Bytes(_) => false,
     })
 }
 
@@ -248,17 +248,16 @@ fn one_array(task: &Task, array: &Arc<dyn Array>, content: &Content) -> Result<O
                 let from: Arc<dyn Table> = Arc::new(from);
                 let mut check = Check::default();
                 let told = Told { losses: Vec::new() };
-                cells::compare(task, &from, table, "", false, &told, &mut check)
-                    .unless_cancelled()?
-                    .map_or_else(
-                        |error| Ok(Outcome::Differs(error.message())),
-                        |()| {
-                            Ok(match check.differing.into_iter().next() {
-                                None => Outcome::Equal(check.values),
-                                Some(first) => Outcome::Differs(first),
-                            })
-                        },
-                    )
+                let how = cells::How { path: "", null: "", texts: false };
+                cells::compare(task, &from, table, &how, &told, &mut check).unless_cancelled()?.map_or_else(
+                    |error| Ok(Outcome::Differs(error.message())),
+                    |()| {
+                        Ok(match check.differing.into_iter().next() {
+                            None => Outcome::Equal(check.values),
+                            Some(first) => Outcome::Differs(first),
+                        })
+                    },
+                )
             }
             Err(error) => Ok(Outcome::Differs(error.message())),
         },
@@ -287,13 +286,21 @@ impl Told<'_> {
         self.losses.iter().filter(is_of).any(|loss| of_values(loss))
     }
 
+    /// What is said of the name of a table or array, if it changes.
+    fn of_name(&self, path: &str) -> Option<&str> {
+        let of = |loss: &&&Loss| loss.kind == LossKind::Name && loss.path == path && loss.subject.is_empty();
+        self.losses.iter().find(of).map(|loss| loss.what.as_str())
+    }
+
     fn any_of(&self, kind: LossKind) -> bool {
         self.losses.iter().any(|loss| loss.kind == kind)
     }
 
     /// The columns of which names are said to change.
-    fn renamed(&self) -> BTreeSet<&str> {
-        let renamed = self.losses.iter().filter(|loss| loss.kind == LossKind::Name);
+    fn renamed(&self, path: &str) -> BTreeSet<&str> {
+        let is_of =
+            |loss: &&&Loss| loss.kind == LossKind::Name && (loss.path.is_empty() || loss.path == path);
+        let renamed = self.losses.iter().filter(is_of);
         renamed.map(|loss| loss.subject.as_str()).collect()
     }
 }

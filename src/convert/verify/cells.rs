@@ -28,13 +28,22 @@ struct Pair {
     differs: Option<String>,
 }
 
-/// Compares all rows. `null` is the text that stands for null where `texts` are all that is there.
+/// How two tables are compared.
+pub(super) struct How<'a> {
+    /// What the table is called among several.
+    pub(super) path: &'a str,
+    /// The text that stands for null.
+    pub(super) null: &'a str,
+    /// Whether texts are all that is there.
+    pub(super) texts: bool,
+}
+
+/// Compares all rows.
 pub(super) fn compare(
     task: &Task,
     from: &Arc<dyn Table>,
     to: &Arc<dyn Table>,
-    null: &str,
-    texts: bool,
+    how: &How<'_>,
     told: &Told<'_>,
     check: &mut Check,
 ) -> Result<()> {
@@ -44,7 +53,7 @@ pub(super) fn compare(
         check.differing.push(what);
         return Ok(());
     }
-    let mut pairs = pairs(from.as_ref(), to.as_ref(), told, check);
+    let mut pairs = pairs(from.as_ref(), to.as_ref(), how.path, told, check);
     task.set_total(rows);
     let width = pairs.len().max(1) as u64;
     let step = (CELLS / width).clamp(64, 65_536);
@@ -55,7 +64,7 @@ pub(super) fn compare(
         let starts =
             (0..rayon::current_num_threads() as u64).map(|n| at + n * step).filter(|start| *start < rows);
         let steps: Vec<Range<u64>> = starts.map(|start| start..(start + step).min(rows)).collect();
-        let look = |rows: &Range<u64>| one_step(task, from, to, &pairs, &live, rows, (null, texts));
+        let look = |rows: &Range<u64>| one_step(task, from, to, &pairs, &live, rows, (how.null, how.texts));
         let found: Vec<Vec<(usize, String)>> = steps.par_iter().map(look).collect::<Result<_>>()?;
         for (n, what) in found.into_iter().flatten() {
             if let Some(pair) = pairs.get_mut(n) {
@@ -68,15 +77,15 @@ pub(super) fn compare(
     }
     for pair in pairs {
         let outcome = pair.differs.map_or(Outcome::Equal(rows), Outcome::Differs);
-        check.take(&pair.name, outcome, told.values_of("", &pair.name));
+        check.take(&pair.name, outcome, told.values_of(how.path, &pair.name));
     }
     Ok(())
 }
 
 /// Which columns belong together: those of the same name, else those at the same place that are said to be renamed.
-fn pairs(from: &dyn Table, to: &dyn Table, told: &Told<'_>, check: &mut Check) -> Vec<Pair> {
+fn pairs(from: &dyn Table, to: &dyn Table, path: &str, told: &Told<'_>, check: &mut Check) -> Vec<Pair> {
     let (ours, theirs) = (from.schema().fields(), to.schema().fields());
-    let renamed = told.renamed();
+    let renamed = told.renamed(path);
     let mut pairs = Vec::new();
     for (n, field) in ours.iter().enumerate() {
         let name = field.name().clone();
@@ -88,7 +97,7 @@ fn pairs(from: &dyn Table, to: &dyn Table, told: &Told<'_>, check: &mut Check) -
             Some(to) => pairs.push(Pair { name, from: n, to, differs: None }),
             None => {
                 let what = Outcome::Differs("the column is not in what was written".to_owned());
-                check.take(&name, what, is_renamed || told.values_of("", &name));
+                check.take(&name, what, is_renamed || told.values_of(path, &name));
             }
         }
     }
