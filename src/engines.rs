@@ -22,6 +22,7 @@
 //! | [`shards`](mod@shards) | models that are cut into files with an index |
 //! | [`joined`](mod@joined) | the children of a node among others |
 //! | [`multifile`] | tables whose rows lie in many files: with the same schema, or with one in metadata |
+//! | [`parquet_write`] | rows as row groups of Parquet files |
 //! | [`numpy`], [`matlab`](mod@matlab) | the header of an NPY array; how MATLAB counts |
 //! | [`archive`](mod@archive) | the members of an archive as a tree |
 //! | [`keys`] | stores of keys and bytes: a folder or a ZIP archive of metadata documents and chunks |
@@ -39,6 +40,7 @@ pub mod modules;
 pub mod msgpack;
 pub mod multifile;
 pub mod numpy;
+pub mod parquet_write;
 pub mod pickle;
 pub mod pictures;
 pub mod protobuf;

@@ -10,17 +10,12 @@ use crate::data::content::{Kind, Table};
 use crate::data::format::{Loss, LossKind, Metadata, OptionSpec, Options, Payload, Sink, Writer};
 use crate::data::format::{loss, note};
 use crate::data::scan::scan;
-use arrow::array::{ArrayRef, RecordBatch};
+use crate::engines::parquet_write::RowGroups;
 use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
-use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_writer::{
-    ArrowColumnWriter, ArrowRowGroupWriterFactory, ArrowWriterOptions, compute_leaves,
-};
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{WriterProperties, WriterVersion};
-use parquet::file::writer::SerializedFileWriter;
-use rayon::prelude::*;
 use std::sync::Arc;
 
 const COMPRESSION: OptionSpec = OptionSpec::new("compression", "How pages are compressed")
@@ -31,9 +26,6 @@ const ROW_GROUP: OptionSpec =
     OptionSpec::new("row_group_rows", "The most rows of a row group").default("1048576");
 const DICTIONARY: OptionSpec =
     OptionSpec::new("dictionary", "Whether repeated values are stored once").one_of("yes", &["yes", "no"]);
-
-/// Encoded bytes of a row group after which a new one begins, so that memory stays bounded.
-const GROUP: usize = 128 << 20;
 
 /// The writer.
 pub const WRITER: Writer = Writer {
@@ -185,109 +177,8 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
     let schema = Schema::new_with_metadata(table.schema().fields().clone(), metadata.collect());
     let schema: SchemaRef = Arc::new(schema);
     let arrow = ArrowWriterOptions::new().with_properties(properties(pairs, options)?);
-    let writer = ArrowWriter::try_new_with_options(sink, schema.clone(), arrow)?;
-    let (file, factory) = writer.into_serialized_writer()?;
-    let mut groups = Groups {
-        file,
-        factory,
-        schema,
-        most: options.number(&ROW_GROUP, "it is no number above 0", |&n: &usize| n > 0)?,
-        open: None,
-    };
+    let most = options.number(&ROW_GROUP, "it is no number above 0", |&n: &usize| n > 0)?;
+    let mut groups = RowGroups::new(sink, schema, arrow, most)?;
     scan(task, table.as_ref(), Ok, |batch| groups.add(task, &batch))?;
-    groups.close()?;
-    groups.file.close()?;
-    Ok(())
-}
-
-/// The file, and the row group that is being filled.
-struct Groups<'a> {
-    file: SerializedFileWriter<&'a mut dyn Sink>,
-    factory: ArrowRowGroupWriterFactory,
-    schema: SchemaRef,
-    most: usize,
-    open: Option<Group>,
-}
-
-/// One row group: for each column the writers of its leaves.
-struct Group {
-    rows: usize,
-    columns: Vec<Vec<ArrowColumnWriter>>,
-}
-
-impl Groups<'_> {
-    /// Adds rows, beginning new row groups where one is full.
-    fn add(&mut self, task: &Task, batch: &RecordBatch) -> Result<()> {
-        let mut at = 0;
-        while at < batch.num_rows() {
-            task.check()?;
-            let mut group = match self.open.take() {
-                Some(group) => group,
-                None => self.begin()?,
-            };
-            let len = (batch.num_rows() - at).min(self.most - group.rows);
-            let part = batch.slice(at, len);
-            let fields = self.schema.fields();
-            group
-                .columns
-                .par_iter_mut()
-                .zip(part.columns())
-                .zip(fields.par_iter())
-                .try_for_each(|((writers, array), field)| encode(writers, field, array))?;
-            group.rows += len;
-            at += len;
-            let bytes: usize = group.columns.iter().flatten().map(ArrowColumnWriter::memory_size).sum();
-            let full = group.rows >= self.most || bytes >= GROUP;
-            self.open = Some(group);
-            if full {
-                self.close()?;
-            }
-        }
-        Ok(())
-    }
-
-    fn begin(&self) -> Result<Group> {
-        let mut writers =
-            self.factory.create_column_writers(self.file.flushed_row_groups().len())?.into_iter();
-        let leaves = self.schema.fields().iter().map(|field| leaves(field.data_type()));
-        Ok(Group { rows: 0, columns: leaves.map(|n| writers.by_ref().take(n).collect()).collect() })
-    }
-
-    /// Writes the row group that is open, if one is.
-    fn close(&mut self) -> Result<()> {
-        let Some(group) = self.open.take() else { return Ok(()) };
-        let chunks: Vec<_> =
-            group.columns.into_par_iter().flatten_iter().map(ArrowColumnWriter::close).collect();
-        let mut out = self.file.next_row_group()?;
-        for chunk in chunks {
-            chunk?.append_to_row_group(&mut out)?;
-        }
-        out.close()?;
-        Ok(())
-    }
-}
-
-fn encode(writers: &mut [ArrowColumnWriter], field: &Field, array: &ArrayRef) -> Result<()> {
-    let leaves = compute_leaves(field, array)?;
-    if leaves.len() != writers.len() {
-        return Err(Error::bug(format!("column {:?} has {} leaves", field.name(), leaves.len())));
-    }
-    for (writer, leaf) in writers.iter_mut().zip(&leaves) {
-        writer.write(leaf)?;
-    }
-    Ok(())
-}
-
-/// How many Parquet columns a type takes.
-fn leaves(data_type: &DataType) -> usize {
-    match data_type {
-        DataType::Struct(fields) => fields.iter().map(|field| leaves(field.data_type())).sum(),
-        DataType::List(item)
-        | DataType::LargeList(item)
-        | DataType::ListView(item)
-        | DataType::LargeListView(item)
-        | DataType::FixedSizeList(item, _)
-        | DataType::Map(item, _) => leaves(item.data_type()),
-        _ => 1,
-    }
+    groups.finish().map(drop)
 }
