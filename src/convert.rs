@@ -33,7 +33,8 @@ use crate::data::adapt::{
 };
 use crate::data::content::{Array, Content, Image, Kind, Table};
 use crate::data::format::{
-    Data, Loss, LossKind, Metadata, Options, Payload, WriteFile, WriteFiles, WriteTo, loss, note, unturned,
+    Data, Loss, LossKind, Metadata, Options, Payload, WriteAdditions, WriteFile, WriteFiles, WriteTo, loss, note,
+    unturned,
 };
 use crate::data::scan::array_bytes;
 use crate::engines::samples::FILES;
@@ -424,8 +425,30 @@ impl Plan {
         if let Some(bytes) = self.bytes.filter(|_| self.target.writer.plain) {
             output::check_space(path, bytes)?;
         }
+        let output = Out::create(self.target, &self.options, path, consent.overwrite)?;
+        self.fill(task, output, consent)
+    }
+
+    /// Adds to what is there already: all of it, or nothing. Whoever reads it meanwhile sees what was there before.
+    ///
+    /// # Errors
+    /// As those of [`run`](Plan::run); `Unsupported` where the target does not add, and where what is there has other
+    /// columns; `Io` where nothing is there.
+    pub fn append(&self, task: &Task, path: &Path, consent: Consent) -> Result<Done> {
+        let Some(append) = self.target.writer.append else {
+            let able = TARGETS.iter().filter(|t| t.writer.append.is_some()).map(|t| t.name);
+            let able = able.collect::<Vec<_>>().join(", ");
+            let what = format!("nothing is added to {}; there is adding to: {able}", self.target.name);
+            return Err(Error::unsupported(what));
+        };
+        refuse(&self.losses, consent)?;
+        let output = output::Addition::open(task, path, append.known)?;
+        self.fill(task, Out::Addition(output, append.write), consent)
+    }
+
+    /// Writes everything to `output`, and makes it be there.
+    fn fill(&self, task: &Task, mut output: Out, consent: Consent) -> Result<Done> {
         self.nulls.fill(consent.lose);
-        let mut output = Out::create(self.target, &self.options, path, consent.overwrite)?;
         let mut type_overrides = BTreeMap::new();
         let mut notes;
         loop {
@@ -517,6 +540,7 @@ fn one(name: &str, array: Arc<dyn Array>) -> Data {
 enum Out {
     File(Output, WriteFile),
     Folder(output::Folder, WriteFiles),
+    Addition(output::Addition, WriteAdditions),
 }
 
 impl Out {
@@ -537,6 +561,7 @@ impl Out {
         match self {
             Out::File(file, write) => write(task, payload, options, file),
             Out::Folder(folder, write) => write(task, payload, options, folder),
+            Out::Addition(folder, write) => write(task, payload, options, folder),
         }
     }
 
@@ -544,6 +569,7 @@ impl Out {
         match self {
             Out::File(file, _) => file.restart(),
             Out::Folder(folder, _) => folder.restart(),
+            Out::Addition(folder, _) => folder.restart(),
         }
     }
 
@@ -551,6 +577,7 @@ impl Out {
         match self {
             Out::File(file, _) => file.commit(),
             Out::Folder(folder, _) => folder.commit(),
+            Out::Addition(folder, _) => folder.finish(),
         }
     }
 }

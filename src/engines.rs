@@ -23,12 +23,14 @@
 //! | [`joined`](mod@joined) | the children of a node among others |
 //! | [`multifile`] | tables whose rows lie in many files: with the same schema, or with one in metadata |
 //! | [`parquet_write`] | rows as row groups of Parquet files |
+//! | [`avro`](mod@avro) | Avro's bytes, and the container around records, for who writes them |
 //! | [`numpy`], [`matlab`](mod@matlab) | the header of an NPY array; how MATLAB counts |
 //! | [`archive`](mod@archive) | the members of an archive as a tree |
 //! | [`keys`] | stores of keys and bytes: a folder or a ZIP archive of metadata documents and chunks |
 
 pub mod annotations;
 pub mod archive;
+pub mod avro;
 pub mod delimited;
 pub mod examples;
 pub mod ggml;

@@ -27,6 +27,9 @@ pub(crate) struct Args {
     /// Replace OUT if it exists
     #[arg(long)]
     overwrite: bool,
+    /// Add the rows to OUT, which is there already: all of them, or none
+    #[arg(long, conflicts_with = "overwrite")]
+    append: bool,
     /// Rows A..B of a table, 0-based, end excluded
     #[arg(long)]
     rows: Option<String>,
@@ -86,7 +89,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return report(&plan, out, args);
     }
     let consent = Consent { overwrite: args.overwrite, lose: args.allow_loss };
-    let done = progress::with_progress(&task, || plan.run(&task, Path::new(out), consent));
+    let done = progress::with_progress(&task, || match args.append {
+        true => plan.append(&task, Path::new(out), consent),
+        false => plan.run(&task, Path::new(out), consent),
+    });
     match done.map_err(named) {
         Err(error) => Stop::of(error, "-o", &options).say(out, args.json),
         Ok(done) => {
@@ -106,7 +112,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 /// What the arguments ask for, as far as they tell it without a look at the sources.
 fn request(args: &Args, out: &str) -> Result<(&'static Target, Selection, Options), String> {
-    let target = target(args.to.as_deref(), out)?;
+    // What is added to says itself what it is.
+    let there =
+        args.append.then(|| gander::open(&Task::new(), Path::new(out), &Options::default()).ok()).flatten();
+    let id = args.to.as_deref().or_else(|| there.as_ref().map(|document| document.format.id));
+    let target = target(id, out)?;
     let mut options = Options::default();
     for item in &args.option {
         let (name, value) = super::named_value("-o", item)?;
