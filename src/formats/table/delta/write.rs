@@ -26,6 +26,12 @@ use serde_json::json;
 
 const NAME: OptionSpec = OptionSpec::new("name", "The name of the table, which stands in its log");
 
+const MAPPING: OptionSpec = OptionSpec::new(
+    "column_mapping",
+    "Whether columns have other names in files than in the table: where names ask for it, always, or never",
+)
+.one_of("auto", &["auto", "name", "none"]);
+
 /// What Delta has of types.
 const RULES: Rules = Rules { small: true, times: false, fixed: false, folds_case: true };
 /// What sentences call it.
@@ -33,7 +39,7 @@ const FORMAT: &str = "a Delta table";
 
 /// The writer.
 pub(super) const WRITER: Writer = Writer {
-    options: &[PARTITION_BY, FILE_BYTES, COMPRESSION, NAME],
+    options: &[PARTITION_BY, FILE_BYTES, COMPRESSION, NAME, MAPPING],
     check: |payload| RULES.check(payload.table()?.schema().fields(), FORMAT),
     write: WriteTo::Folder(create),
     append: Some(Append { write: append::append, known: append::known }),
@@ -47,6 +53,10 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
         let what = "rows lie by the values of their partition, no longer in their order";
         losses.push(note(LossKind::Order, what).if_any());
     }
+    for name in schema::mapped(table.schema().fields(), options) {
+        let what = "it has another name in files: readers must know column mapping (-o column_mapping=none keeps it)";
+        losses.push(note(LossKind::Name, what).of(name).if_any());
+    }
     let what = "a reader shows what the log says of the table: its number, version, files and schema";
     losses.push(note(LossKind::Metadata, what));
     losses
@@ -57,7 +67,7 @@ fn create(task: &Task, payload: &Payload, options: &Options, files: &mut dyn Fil
     let table = payload.table()?;
     let names = RULES.names(table.schema().fields());
     let partition = partition_by(options, &names)?;
-    let made = Made::new(table.schema().fields(), &names, partition)?;
+    let made = Made::new(table.schema().fields(), &names, partition, options)?;
     for place in &made.layout.partition {
         made.layout.columns.get(*place).map_or(Ok(()), partition_type)?;
     }

@@ -1,7 +1,8 @@
 //! The schema of a table that is written (PROTOCOL.md, *Schema Serialization Format*, *Column Mapping*).
 
-use super::RULES;
+use super::{MAPPING, RULES};
 use crate::bytes::error::{Error, Result};
+use crate::data::format::Options;
 use crate::engines::multifile::lake::write::{Column, Layout};
 use crate::engines::multifile::lake::{FIELD_ID, PHYSICAL_NAME, map};
 use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema};
@@ -26,12 +27,18 @@ pub(super) struct Made {
 
 impl Made {
     /// Columns of these names and of the types that these fields are kept as.
-    pub(super) fn new(fields: &Fields, names: &[String], partition: Vec<usize>) -> Result<Made> {
+    pub(super) fn new(
+        fields: &Fields,
+        names: &[String],
+        partition: Vec<usize>,
+        options: &Options,
+    ) -> Result<Made> {
         let stored = |field: &FieldRef| RULES.stored(field.data_type()).data_type;
         let types: Vec<DataType> = fields.iter().map(stored).collect();
-        let is_special = |name: &str| name.contains(SPECIAL);
-        let mapped =
-            names.iter().any(|name| is_special(name)) || types.iter().any(|of| has_member(of, &is_special));
+        let mapped = match options.choice(&MAPPING)? {
+            "auto" => !mapped(fields, options).is_empty(),
+            word => word == "name",
+        };
         let layout = Layout { columns: Vec::new(), partition, keeps_partition: false, folder: "" };
         let mut made = Made { layout, json: Json::Null, has_ntz: false, last_id: 0, mapped };
         let mut list = Vec::new();
@@ -105,6 +112,18 @@ impl Made {
             }
         })
     }
+}
+
+/// The columns whose names, or those of members, ask for other ones in files, if that is looked at.
+pub(super) fn mapped<'a>(fields: &'a Fields, options: &Options) -> Vec<&'a str> {
+    let is_special = |name: &str| name.contains(SPECIAL);
+    let asks = |field: &&FieldRef| {
+        let is_looked_at = options.get(MAPPING.name).unwrap_or(MAPPING.default) == MAPPING.default;
+        is_looked_at
+            && (is_special(field.name())
+                || has_member(&RULES.stored(field.data_type()).data_type, &is_special))
+    };
+    fields.iter().filter(asks).map(|field| field.name().as_str()).collect()
 }
 
 /// Whether a struct in it has a member of such a name.

@@ -69,6 +69,10 @@ fn the_log_says_what_is_in_the_files() {
     assert_eq!(actions[2]["metaData"]["configuration"]["delta.columnMapping.mode"], "name");
     append("delta", &spaced, &[], &other).unwrap();
     assert_eq!(rows(&other).len(), 2);
+    let plain = folder.path().join("plain");
+    create("delta", &spaced, &[("column_mapping", "none")], &plain).unwrap();
+    assert_eq!(commit(&plain, 0)[1]["protocol"]["readerFeatures"], serde_json::json!(["timestampNtz"]));
+    assert_eq!(rows(&plain), rows(&other)[..1]);
 }
 
 #[test]
