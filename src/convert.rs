@@ -33,8 +33,8 @@ use crate::data::adapt::{
 };
 use crate::data::content::{Array, Content, Image, Kind, Table};
 use crate::data::format::{
-    Data, Loss, LossKind, Metadata, Options, Payload, WriteAdditions, WriteFile, WriteFiles, WriteTo, loss, note,
-    unturned,
+    Data, Loss, LossKind, Metadata, Options, Payload, WriteAdditions, WriteFile, WriteFiles, WriteTo, loss,
+    note, unturned,
 };
 use crate::data::scan::array_bytes;
 use crate::engines::samples::FILES;

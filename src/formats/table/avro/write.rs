@@ -1,9 +1,9 @@
 //! Writes Avro object container files: blocks of rows, each compressed on its own, encoded in parallel
 //! (specification, *Object Container Files*).
 
+use super::blocks::Codec;
 use super::encode::Encoder;
 use super::stored::{Names, schema_of, stored};
-use super::blocks::Codec;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::adapt::Cast;
