@@ -39,8 +39,8 @@ use crate::data::adapt::{
 };
 use crate::data::content::{Array, Content, Image, Kind, Table};
 use crate::data::format::{
-    ArrayPictures, CHANNELS, Data, Loss, LossKind, Metadata, Options, Payload, Sink, WriteFile, WriteFiles,
-    WriteTo, loss, note, unturned,
+    ArrayPictures, CHANNELS, Data, Loss, LossKind, Metadata, Options, Payload, Sink, WriteAdditions,
+    WriteFile, WriteFiles, WriteTo, loss, note, unturned,
 };
 use crate::data::scan::array_bytes;
 use crate::engines::samples::FILES;
@@ -549,8 +549,30 @@ impl Plan {
         if let Some(bytes) = self.bytes.filter(|_| self.target.writer.plain) {
             output::check_space(path, bytes)?;
         }
+        let output = Out::create(self.target, &self.options, path, consent.overwrite)?;
+        self.fill(task, output, consent)
+    }
+
+    /// Adds to what is there already: all of it, or nothing. Whoever reads it meanwhile sees what was there before.
+    ///
+    /// # Errors
+    /// As those of [`run`](Plan::run); `Unsupported` where the target does not add, and where what is there has other
+    /// columns; `Io` where nothing is there.
+    pub fn append(&self, task: &Task, path: &Path, consent: Consent) -> Result<Done> {
+        let Some(append) = self.target.writer.append else {
+            let able = TARGETS.iter().filter(|t| t.writer.append.is_some()).map(|t| t.name);
+            let able = able.collect::<Vec<_>>().join(", ");
+            let what = format!("nothing is added to {}; there is adding to: {able}", self.target.name);
+            return Err(Error::unsupported(what));
+        };
+        refuse(&self.losses, consent)?;
+        let output = output::Addition::open(task, path, append.known)?;
+        self.fill(task, Out::Addition(output, append.write), consent)
+    }
+
+    /// Writes everything to `output`, and makes it be there.
+    fn fill(&self, task: &Task, mut output: Out, consent: Consent) -> Result<Done> {
         self.nulls.fill(consent.lose);
-        let mut output = Out::create(self.target, &self.options, path, consent.overwrite)?;
         let mut overrides = Overrides::new();
         let mut notes;
         loop {
@@ -707,6 +729,7 @@ fn one(name: &str, array: Arc<dyn Array>) -> Data {
 enum Out {
     File(Output, WriteFile),
     Folder(output::Folder, WriteFiles),
+    Addition(output::Addition, WriteAdditions),
 }
 
 impl Out {
@@ -727,6 +750,7 @@ impl Out {
         match self {
             Out::File(file, write) => write(task, payload, options, file),
             Out::Folder(folder, write) => write(task, payload, options, folder),
+            Out::Addition(folder, write) => write(task, payload, options, folder),
         }
     }
 
@@ -734,6 +758,7 @@ impl Out {
         match self {
             Out::File(file, _) => file.restart(),
             Out::Folder(folder, _) => folder.restart(),
+            Out::Addition(folder, _) => folder.restart(),
         }
     }
 
@@ -741,6 +766,7 @@ impl Out {
         match self {
             Out::File(file, _) => file.commit(),
             Out::Folder(folder, _) => folder.commit(),
+            Out::Addition(folder, _) => folder.finish(),
         }
     }
 }

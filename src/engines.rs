@@ -23,6 +23,8 @@
 //! | [`shards`](mod@shards) | models that are cut into files with an index |
 //! | [`joined`](mod@joined) | the children of a node among others |
 //! | [`multifile`] | tables whose rows lie in many files: with the same schema, or with one in metadata |
+//! | [`parquet_write`] | rows as row groups of Parquet files |
+//! | [`avro`](mod@avro) | Avro's bytes, and the container around records, for who writes them |
 //! | [`numpy`], [`matlab`](mod@matlab) | the header of an NPY array; how MATLAB counts |
 //! | [`headers`](mod@headers) | what headers keep of attributes and dimensions |
 //! | [`widen`](mod@widen) | numbers for formats that have only some of the types |
@@ -32,6 +34,7 @@
 
 pub mod annotations;
 pub mod archive;
+pub mod avro;
 pub mod blosc;
 pub mod delimited;
 pub mod examples;
@@ -46,6 +49,7 @@ pub mod modules;
 pub mod msgpack;
 pub mod multifile;
 pub mod numpy;
+pub mod parquet_write;
 pub mod pickle;
 pub mod pictures;
 pub mod protobuf;

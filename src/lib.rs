@@ -71,7 +71,8 @@
 //! 2. Where it is written: `targets: &[Target::new(id, name, extensions, &WRITER)]` with a
 //!    [`Writer`](data::format::Writer). Its `write` takes the values in steps ([`elements`](data::scan::elements) of an
 //!    array, [`scan`](fn@data::scan::scan) of a table) and gives them to [`put`](data::scan::put); `check` refuses what
-//!    the format has no type for, or `losses` names it where the rest can still be written. The tests write every fixture
+//!    the format has no type for, or `losses` names it where the rest can still be written. What rows can be added to has
+//!    an [`Append`](data::format::Append), too. The tests write every fixture
 //!    of every format by every target and read it back.
 //! 3. Two lines in `formats.rs`: the module, and its place in the order (a format with magic or a sure
 //!    `sniff` stands before the containers).

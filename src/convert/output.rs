@@ -4,9 +4,11 @@
 //! The temporary name is `.NAME.gander-PID-N.tmp`, and its writer holds a lock on it, so what a killed
 //! process left behind is told from what a living one is writing, and removed at the next run.
 
+mod addition;
 mod folder;
 mod journal;
 
+pub use addition::Addition;
 pub use folder::Folder;
 pub use journal::sweep;
 

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::{Seek, Write};
 use std::ops::Range;
 use std::ops::RangeInclusive;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -267,6 +267,8 @@ pub struct Writer {
     pub streams: bool,
     /// Writes everything, streaming; reports progress on the task.
     pub write: WriteTo,
+    /// How it adds to what is there already, where it can.
+    pub append: Option<Append>,
 }
 
 /// Which arrays a writer of pictures takes as such.
@@ -345,9 +347,25 @@ impl Writer {
             reading: |_| Options::default(),
             streams: false,
             write: WriteTo::File(write),
+            append: None,
         }
     }
 }
+
+/// How a writer adds to a folder that is there.
+#[derive(Clone, Copy)]
+pub struct Append {
+    /// Writes what is added and makes it belong to the folder, as its last act.
+    pub write: WriteAdditions,
+    /// Which of some files the folder speaks of.
+    pub known: KnownFiles,
+}
+
+/// Writes what is added to a folder, and [commits](Additions::commit) it.
+pub type WriteAdditions = fn(&Task, &Payload, &Options, &mut dyn Additions) -> Result<()>;
+/// Which of these files, named by their paths in a folder, it speaks of in whatever state it has. The others are what
+/// a process left that ended before it was done: they are removed.
+pub type KnownFiles = fn(&Task, &Source, &[String]) -> Result<HashSet<String>>;
 
 /// What a format keeps beside values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -427,6 +445,39 @@ pub trait Files: Send {
     fn stem(&self) -> String {
         "data".to_owned()
     }
+
+    /// Where the folder will be, as an absolute path. `None` where it is no folder of its own.
+    fn place(&self) -> Option<PathBuf> {
+        None
+    }
+}
+
+/// A folder that is there and is added to. Files that are begun in it belong to nothing until a last one speaks of
+/// them, which appears whole or not at all; without it they are removed again, if not at once, then when somebody adds
+/// to the folder the next time.
+pub trait Additions: Files {
+    /// The folder as it is now.
+    ///
+    /// # Errors
+    /// Those of opening it.
+    fn source(&self, task: &Task) -> Result<Source>;
+
+    /// Makes what was written belong to the folder: all of it goes to the disk, and then this file appears under its
+    /// path, if there is none of that path yet. Returns whether it did: `false` where somebody else came first.
+    ///
+    /// # Errors
+    /// Those of writing; that the work was cancelled: then nothing belongs to the folder.
+    fn commit(&mut self, task: &Task, path: &str, bytes: &[u8]) -> Result<bool>;
+
+    /// The same by a file that takes the place of one that is there. After a [`commit`](Additions::commit) it is a word
+    /// more about what is there already.
+    ///
+    /// # Errors
+    /// As those of `commit`.
+    fn replace(&mut self, task: &Task, path: &str, bytes: &[u8]) -> Result<()>;
+
+    /// Takes back a file that was begun here.
+    fn take_back(&mut self, path: &str);
 }
 
 impl Sink for std::io::Cursor<Vec<u8>> {}

@@ -48,6 +48,9 @@ pub(crate) struct Args {
     /// Do not read back what was written
     #[arg(long)]
     no_verify: bool,
+    /// Add the rows to OUT, which is there already: all of them, or none
+    #[arg(long, conflicts_with = "overwrite")]
+    append: bool,
     /// Rows A..B of a table, 0-based, end excluded
     #[arg(long)]
     rows: Option<String>,

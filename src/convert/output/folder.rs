@@ -89,21 +89,26 @@ impl Folder {
     }
 }
 
+/// The path of a key below its folder.
+pub(super) fn below(key: &str) -> Result<&Path> {
+    let path = Path::new(key);
+    if key.is_empty() || !path.components().all(|part| matches!(part, Component::Normal(_))) {
+        return Err(Error::bug(format!("the key {key:?} leads out of its folder")));
+    }
+    if let Some(long) = key.split('/').find(|part| part.len() > NAME) {
+        let start: String = long.chars().take(40).collect();
+        return Err(Error::unsupported(format!(
+            "the name {start:?}… has {} bytes; names of files end at {NAME}",
+            long.len()
+        )));
+    }
+    Ok(path)
+}
+
 impl Folder {
     /// Makes the file of a key, with the folders that it lies in.
     fn begin(&mut self, key: &str) -> Result<(File, PathBuf)> {
-        let path = Path::new(key);
-        if key.is_empty() || !path.components().all(|part| matches!(part, Component::Normal(_))) {
-            return Err(Error::bug(format!("the key {key:?} leads out of its folder")));
-        }
-        if let Some(long) = key.split('/').find(|part| part.len() > NAME) {
-            let start: String = long.chars().take(40).collect();
-            return Err(Error::unsupported(format!(
-                "the name {start:?}… has {} bytes; names of files end at {NAME}",
-                long.len()
-            )));
-        }
-        let path = self.temp.join(path);
+        let path = self.temp.join(below(key)?);
         let folder = path.parent().unwrap_or(&self.temp);
         if folder != self.last {
             std::fs::create_dir_all(folder).map_err(said)?;
@@ -131,8 +136,7 @@ impl Files for Folder {
     fn file(&mut self, key: &str) -> Result<Box<dyn Sink>> {
         let (file, path) = self.begin(key)?;
         self.pieces.push(path.clone());
-        let file = BufWriter::with_capacity(BUFFER, file);
-        Ok(Box::new(Piece { file, path, target: self.target.clone(), beside: Vec::new() }))
+        Ok(Box::new(Piece::new(file, path, self.target.clone())))
     }
 
     fn stem(&self) -> String {
@@ -140,14 +144,27 @@ impl Files for Folder {
         let stem = name.split('.').find(|part| !part.is_empty()).unwrap_or("data");
         stem.to_owned()
     }
+
+    fn place(&self) -> Option<PathBuf> {
+        let folder = self.target.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = std::fs::canonicalize(folder.unwrap_or(Path::new("."))).ok()?;
+        Some(folder.join(self.target.file_name()?))
+    }
 }
 
 /// A file of the folder that is written piece by piece.
-struct Piece {
+pub(super) struct Piece {
     file: BufWriter<File>,
     path: PathBuf,
     target: PathBuf,
     beside: Vec<(String, Piece)>,
+}
+
+impl Piece {
+    /// A file at `path`, which is still empty, of the folder `target`.
+    pub(super) fn new(file: File, path: PathBuf, target: PathBuf) -> Piece {
+        Piece { file: BufWriter::with_capacity(BUFFER, file), path, target, beside: Vec::new() }
+    }
 }
 
 impl Write for Piece {
@@ -188,9 +205,8 @@ impl Sink for Piece {
                 let path = self.path.with_extension(extension);
                 let failed = |e| Error::from(explained(e, &self.target));
                 let file = OpenOptions::new().write(true).create_new(true).open(&path).map_err(failed)?;
-                let file = BufWriter::with_capacity(BUFFER, file);
                 let target = self.target.clone();
-                self.beside.push((extension.to_owned(), Piece { file, path, target, beside: Vec::new() }));
+                self.beside.push((extension.to_owned(), Piece::new(file, path, target)));
                 self.beside.len() - 1
             }
         };

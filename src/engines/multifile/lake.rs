@@ -10,6 +10,7 @@ mod fit;
 mod place;
 mod types;
 mod values;
+pub mod write;
 
 pub use file::{Deletes, file_table};
 pub use fit::{By, FIELD_ID, PHYSICAL_NAME};

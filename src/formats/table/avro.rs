@@ -26,6 +26,7 @@ use crate::data::content::{Block as LayoutBlock, Content, Kind, Layout, Rows, Ta
 use crate::data::format::{Format, Opening, Target};
 use crate::data::node::Node;
 use crate::data::sniff::Magic;
+use crate::engines::avro::MAGIC;
 use crate::engines::records::{Index, NumberedFrame};
 use arrow::array::{ArrayRef, NullArray, RecordBatch};
 use arrow::datatypes::SchemaRef;
@@ -49,7 +50,6 @@ pub static FORMAT: Format = Format {
     ..Format::new("avro", "Avro", open)
 };
 
-const MAGIC: &[u8] = b"Obj\x01";
 /// How many blocks are looked at when a file is opened.
 const EAGER: usize = 1_024;
 /// How many broken blocks are looked for when a file is opened.

@@ -12,6 +12,7 @@ mod history;
 mod log;
 mod schema;
 mod vector;
+mod write;
 
 #[cfg(test)]
 mod tests;
@@ -19,7 +20,7 @@ mod tests;
 use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::task::Task;
 use crate::data::content::Kind;
-use crate::data::format::{Format, Opening};
+use crate::data::format::{Format, Opening, Target};
 use crate::data::node::{Listing, Node, Value, Version, Versions, page_of};
 use crate::data::sniff::{Head, Match};
 use crate::engines::multifile::lake::{self, By, Places};
@@ -35,6 +36,7 @@ pub static FORMAT: Format = Format {
     extensions: &[],
     sniff: Some(sniff),
     reads: &[Kind::Table],
+    targets: &[Target::new("delta", "Delta Lake table", &["delta"], &write::WRITER)],
     ..Format::new("delta", "Delta Lake table", open)
 };
 

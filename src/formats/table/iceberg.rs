@@ -13,6 +13,7 @@ mod manifest;
 mod metadata;
 mod schema;
 mod states;
+mod write;
 
 #[cfg(test)]
 mod tests;
@@ -20,7 +21,7 @@ mod tests;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::content::{Content, Kind};
-use crate::data::format::{Format, Opening};
+use crate::data::format::{Format, Opening, Target};
 use crate::data::node::{Listing, Node, page_of};
 use crate::data::sniff::{Head, Match};
 use crate::engines::multifile::lake::{self, By, text_table};
@@ -35,6 +36,7 @@ pub static FORMAT: Format = Format {
     extensions: &[],
     sniff: Some(sniff),
     reads: &[Kind::Table],
+    targets: &[Target::new("iceberg", "Iceberg table", &["iceberg"], &write::WRITER)],
     ..Format::new("iceberg", "Iceberg table", open)
 };
 

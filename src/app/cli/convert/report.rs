@@ -99,8 +99,12 @@ impl Written {
 /// # Errors
 /// Those of [`Plan::run`] and [`Plan::verify`].
 pub(super) fn write(task: &Task, plan: &Plan, path: &Path, request: &Request) -> Result<Written, Error> {
-    let done = plan.run(task, path, request.consent())?;
-    let check = match request.verify.unwrap_or(done.bytes <= VERIFIED) {
+    let done = match request.append {
+        true => plan.append(task, path, request.consent())?,
+        false => plan.run(task, path, request.consent())?,
+    };
+    // What was there before is not what was read.
+    let check = match !request.append && request.verify.unwrap_or(done.bytes <= VERIFIED) {
         true => plan.verify(task, path, &done)?,
         false => None,
     };

@@ -24,6 +24,8 @@ pub(super) struct Request {
     pub(super) opening: OpenArgs,
     pub(super) allow_loss: bool,
     pub(super) overwrite: bool,
+    /// Whether to add to what is there.
+    pub(super) append: bool,
     /// Whether to read back; by the size where nothing is said.
     pub(super) verify: Option<bool>,
     pub(super) dry_run: bool,
@@ -45,7 +47,10 @@ impl Request {
             (None, None) => Recipe::default(),
         };
         let (sources, out) = places(&args.paths, &recipe)?;
-        let to = args.to.as_deref().or(recipe.to.as_deref());
+        // What is added to says itself what it is.
+        let open = || gander::open(task, Path::new(&out), &Options::default()).ok();
+        let there = args.append.then(open).flatten().map(|document| document.format.id);
+        let to = args.to.as_deref().or(there).or(recipe.to.as_deref());
         let target = target(to, &out).map_err(Stop::Usage)?;
         let mut options = recipe.writer_options();
         for item in &args.option {
@@ -72,7 +77,7 @@ impl Request {
         };
         let mut opening = OpenArgs { with: args.opening.with.clone(), raw: args.opening.raw.clone() };
         opening.with.splice(0..0, recipe.open.iter().map(|(name, value)| format!("{name}={value}")));
-        let is_folder = is_folder(&out, target, &options);
+        let is_folder = !args.append && is_folder(&out, target, &options);
         if out == "-" && args.json {
             return Err(Stop::Usage("--json: standard output is where the result goes".to_owned()));
         }
@@ -87,6 +92,7 @@ impl Request {
             opening,
             allow_loss: args.allow_loss || recipe.allow_loss,
             overwrite: args.overwrite || recipe.overwrite,
+            append: args.append,
             verify: match (args.verify, args.no_verify) {
                 (_, true) => Some(false),
                 (true, _) => Some(true),

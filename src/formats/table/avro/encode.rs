@@ -1,6 +1,7 @@
 //! Cells of Arrow as Avro's bytes (specification, *Binary encoding*).
 
 use crate::bytes::error::{Error, Result};
+use crate::engines::avro::{bytes, long, shortened};
 use arrow::array::{
     Array, ArrowPrimitiveType, AsArray, BinaryArray, BooleanArray, Decimal128Array, Decimal256Array,
     FixedSizeBinaryArray, ListArray, MapArray, PrimitiveArray, StringArray,
@@ -11,22 +12,6 @@ use arrow::datatypes::{
     Time32MillisecondType, Time64MicrosecondType, TimeUnit, TimestampMicrosecondType,
     TimestampMillisecondType, TimestampNanosecondType,
 };
-
-/// Appends a number: zigzag, seven bits a byte, the lowest first.
-pub(super) fn long(value: i64, out: &mut Vec<u8>) {
-    let mut rest = (value << 1 ^ value >> 63) as u64;
-    while rest > 0x7f {
-        out.push(rest as u8 & 0x7f | 0x80);
-        rest >>= 7;
-    }
-    out.push(rest as u8);
-}
-
-/// Appends bytes with their length.
-pub(super) fn bytes(value: &[u8], out: &mut Vec<u8>) {
-    long(value.len() as i64, out);
-    out.extend_from_slice(value);
-}
 
 /// A column of a type that Avro has.
 pub(super) struct Encoder<'a> {
@@ -115,8 +100,8 @@ impl<'a> Encoder<'a> {
             Cells::Long(values) => long(values.get(row).copied().unwrap_or_default(), out),
             Cells::Float(values) => out.extend(values.get(row).copied().unwrap_or_default().to_le_bytes()),
             Cells::Double(values) => out.extend(values.get(row).copied().unwrap_or_default().to_le_bytes()),
-            Cells::Decimal(array) => decimal(&array.value(row).to_be_bytes(), out),
-            Cells::WideDecimal(array) => decimal(&array.value(row).to_be_bytes(), out),
+            Cells::Decimal(array) => bytes(shortened(&array.value(row).to_be_bytes()), out),
+            Cells::WideDecimal(array) => bytes(shortened(&array.value(row).to_be_bytes()), out),
             Cells::Text(array) => bytes(array.value(row).as_bytes(), out),
             Cells::Bytes(array) => bytes(array.value(row), out),
             Cells::Fixed(array) => out.extend_from_slice(array.value(row)),
@@ -149,53 +134,4 @@ fn blocks(
         (start..end).for_each(|at| each(at as usize, out));
     }
     out.push(0);
-}
-
-/// A number in as few big-endian bytes as hold it with its sign.
-fn decimal(digits: &[u8], out: &mut Vec<u8>) {
-    let sign = if digits.first().is_some_and(|first| first & 0x80 != 0) { 0xff } else { 0 };
-    let is_spare =
-        |pair: &&[u8]| matches!(pair, [first, second] if *first == sign && (second ^ sign) & 0x80 == 0);
-    let spare = digits.windows(2).take_while(is_spare).count();
-    bytes(digits.get(spare..).unwrap_or_default(), out);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_those_of_the_specification() {
-        let coded = |value| {
-            let mut out = Vec::new();
-            long(value, &mut out);
-            out
-        };
-        assert_eq!(
-            [0, -1, 1, -2, 2, -64, 64].map(coded),
-            [vec![0], vec![1], vec![2], vec![3], vec![4], vec![0x7f], vec![0x80, 1],]
-        );
-        assert_eq!(coded(i64::MIN), [[0xff; 9].as_slice(), &[1]].concat());
-    }
-
-    #[test]
-    fn decimals_are_short() {
-        let coded = |value: i128| {
-            let mut out = Vec::new();
-            decimal(&value.to_be_bytes(), &mut out);
-            out
-        };
-        assert_eq!(
-            [0, 1, 127, 128, -1, -128, -129].map(coded),
-            [
-                vec![2, 0],
-                vec![2, 1],
-                vec![2, 127],
-                vec![4, 0, 128],
-                vec![2, 0xff],
-                vec![2, 0x80],
-                vec![4, 0xff, 0x7f],
-            ]
-        );
-    }
 }

@@ -1,23 +1,23 @@
 //! Writes Avro object container files: blocks of rows, each compressed on its own, encoded in parallel
 //! (specification, *Object Container Files*).
 
+use super::blocks::Codec;
 use super::encode::Encoder;
 use super::schema::is_uuid;
 use super::stored::{Names, schema_of, stored};
-use super::{MAGIC, blocks::Codec};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::adapt::Cast;
 use crate::data::content::{Kind, Table};
 use crate::data::format::{Loss, LossKind, Metadata, OptionSpec, Options, Payload, Sink, Writer, loss, note};
 use crate::data::scan::{put, scan};
+use crate::engines::avro;
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, FieldRef};
 use flate2::write::DeflateEncoder;
 use serde_json::json;
 use std::io::Write;
 use std::sync::Arc;
-use xxhash_rust::xxh3::xxh3_128;
 
 const CODEC: OptionSpec = OptionSpec::new("codec", "How blocks are compressed")
     .one_of("deflate", &["deflate", "zstandard", "snappy", "bzip2", "null"]);
@@ -172,16 +172,12 @@ impl BlockStyle {
             .zip(batch.schema_ref().fields())
             .map(|(column, field)| Encoder::new(column.as_ref(), field.is_nullable()))
             .collect::<Result<_>>()?;
-        let (mut out, mut rows, mut count) = (Vec::new(), Vec::new(), 0u64);
+        let (mut out, mut rows, mut count) = (Vec::new(), Vec::new(), 0);
         for row in 0..batch.num_rows() {
             encoders.iter().for_each(|encoder| encoder.encode(row, &mut rows));
             count += 1;
             if rows.len() >= self.size || row + 1 == batch.num_rows() {
-                super::encode::long(count as i64, &mut out);
-                let stored = self.compressed(&rows)?;
-                super::encode::long(stored.len() as i64, &mut out);
-                out.extend_from_slice(&stored);
-                out.extend_from_slice(&self.sync);
+                avro::block(count, &self.compressed(&rows)?, &self.sync, &mut out);
                 rows.clear();
                 count = 0;
             }
@@ -206,16 +202,7 @@ fn header(payload: &Payload, table: &dyn Table, options: &Options, codec: Codec)
             pairs.push((name, value));
         }
     }
-    let mut out = MAGIC.to_vec();
-    super::encode::long(pairs.len() as i64, &mut out);
-    for (name, value) in &pairs {
-        super::encode::bytes(name.as_bytes(), &mut out);
-        super::encode::bytes(value.as_bytes(), &mut out);
-    }
-    out.push(0);
-    let sync = xxh3_128(&out).to_be_bytes();
-    out.extend_from_slice(&sync);
-    (out, sync)
+    avro::head(&pairs)
 }
 
 fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink) -> Result<()> {

@@ -136,11 +136,11 @@ impl Snapshot {
         Err(Error::malformed(format!("Delta log: version {} has no {missing} action", self.version)))
     }
 
-    fn protocol(&self, key: &str) -> Option<&Json> {
+    pub(super) fn protocol(&self, key: &str) -> Option<&Json> {
         self.protocol.as_ref()?.get(key).filter(|value| !value.is_null())
     }
 
-    fn metadata(&self, key: &str) -> Option<&Json> {
+    pub(super) fn metadata(&self, key: &str) -> Option<&Json> {
         self.metadata.as_ref()?.get(key).filter(|value| !value.is_null())
     }
 
@@ -170,6 +170,12 @@ impl Snapshot {
                 unknown.join(", ")
             ))
         })
+    }
+
+    /// Whether another state of the table is written to in the same way: it has the same columns, properties and
+    /// features.
+    pub(super) fn is_written_as(&self, other: &Snapshot) -> bool {
+        self.protocol == other.protocol && self.metadata == other.metadata
     }
 
     /// Whether columns are found by field id.

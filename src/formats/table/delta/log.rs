@@ -195,8 +195,13 @@ impl Log {
         Ok(snapshot)
     }
 
+    /// The versions whose commits are there.
+    pub(super) fn commits(&self) -> impl Iterator<Item = u64> {
+        self.commits.iter().copied()
+    }
+
     /// The actions of one commit.
-    fn commit(&self, task: &Task, version: u64) -> Result<Vec<Json>> {
+    pub(super) fn commit(&self, task: &Task, version: u64) -> Result<Vec<Json>> {
         let name = commit_name(version);
         let source = self.root.child(task, &format!("{FOLDER}/{name}"))?;
         actions(task, &source).map_err(|e| e.in_file(&name))
@@ -244,6 +249,11 @@ impl Log {
 /// The name of a version's commit.
 fn commit_name(version: u64) -> String {
     format!("{version:020}.json")
+}
+
+/// The path of a version's commit below the table's folder.
+pub(super) fn commit_path(version: u64) -> String {
+    format!("{FOLDER}/{}", commit_name(version))
 }
 
 /// The actions of a file of JSON: a line each, where some writers break lines within them.

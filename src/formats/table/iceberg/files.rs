@@ -169,7 +169,7 @@ fn partitioned<'a>(field: &FieldRef, spec: &[Json], file: &'a File) -> Option<&'
 
 /// A name as it is written where Avro allows letters, digits and low lines only: Iceberg's writers put the number
 /// of any other character there. Letters are those of every script.
-fn avro_name(name: &str) -> String {
+pub(super) fn avro_name(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     for (n, letter) in name.chars().enumerate() {
         match letter {

@@ -86,8 +86,14 @@ pub(super) fn files(task: &Task, metadata: &Metadata, snapshot: &Snapshot) -> Re
     Ok(read.into_iter().flatten().collect())
 }
 
+/// The paths of the live files of a manifest.
+pub(super) fn paths(task: &Task, metadata: &Metadata, manifest: &str) -> Result<Vec<String>> {
+    let manifest = Manifest { path: manifest.to_owned(), spec: 0, sequence: 0 };
+    Ok(entries(task, &metadata.places, &manifest)?.into_iter().map(|file| file.path).collect())
+}
+
 /// The manifests of a snapshot, as the list has them.
-fn list(task: &Task, metadata: &Metadata, snapshot: &Snapshot) -> Result<Vec<Json>> {
+pub(super) fn list(task: &Task, metadata: &Metadata, snapshot: &Snapshot) -> Result<Vec<Json>> {
     let Some(list) = snapshot.manifest_list() else {
         // Version 1 may name them one by one.
         let one = |path: &str| serde_json::json!({ "manifest_path": path });

@@ -91,7 +91,14 @@ impl Metadata {
             // What the catalog of the folder says is the table, even if a failed commit left a newer file.
             candidates.sort_by_key(|(version, _)| *version == hinted);
         }
-        let Some((_, name)) = candidates.pop() else { return Ok(None) };
+        let Some((mut number, mut name)) = candidates.pop() else { return Ok(None) };
+        // In a folder a file with the next number is the next state, though the hint to it may not be there yet.
+        while name.starts_with('v')
+            && let Some((next, later)) =
+                candidates.iter().find(|(other, later)| *other == number + 1 && later.starts_with('v'))
+        {
+            (number, name) = (*next, later.clone());
+        }
         let source = folder.child(task, &name)?;
         Metadata::read(task, root, &source, name.clone()).map(Some).map_err(|e| e.in_file(&name))
     }
@@ -118,6 +125,28 @@ impl Metadata {
 
     pub(super) fn get(&self, key: &str) -> Option<&Json> {
         self.json.get(key).filter(|value| !value.is_null())
+    }
+
+    /// All of it.
+    pub(super) fn document(&self) -> &Json {
+        &self.json
+    }
+
+    /// The name of its file.
+    pub(super) fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// Its number among those of a folder that is its own catalog.
+    ///
+    /// # Errors
+    /// `Unsupported` where another catalog keeps it.
+    pub(super) fn number(&self) -> Result<u64> {
+        let number = Some(&self.file).filter(|file| file.starts_with('v')).and_then(|file| version(file));
+        number.ok_or_else(|| {
+            let what = "a catalog keeps its metadata: rows are added to tables of vN.metadata.json";
+            Error::unsupported(format!("Iceberg table: {} is the newest one, so {what}", self.file))
+        })
     }
 
     /// The snapshot that is the table now.
@@ -273,6 +302,11 @@ impl Reference {
         let kind = if json.get("type").and_then(Json::as_str) == Some("tag") { "tag" } else { "branch" };
         Some(Reference { name: name.clone(), kind, snapshot: snapshot_id(json.get("snapshot-id")?)? })
     }
+}
+
+/// The name of a metadata file in a folder that is its own catalog.
+pub(super) fn numbered(number: u64) -> String {
+    format!("v{number}.metadata.json")
 }
 
 /// The version of a metadata file: `v3.metadata.json`, `00003-uuid.metadata.json`, also gzipped.
