@@ -257,11 +257,18 @@ impl Array for ArrayView {
         let mut facts = ArrayFacts { bytes_stored: None, ..self.array.facts() };
         facts.chunks = facts.chunks.and_then(|chunks| self.chunks(&chunks));
         if facts.axes.len() == self.single.len() {
-            // Names hold for what is left; coordinates only where the whole axis is.
+            // Names hold for what is left, and coordinates that are a start and a step; others only where the whole
+            // axis is.
             let kept = facts.axes.into_iter().zip(self.region.0.iter().zip(self.array.shape()));
             let cut = |(axis, (span, len)): (Axis, (&Span, &u64))| match *span == Span::all(*len) {
                 true => axis,
-                false => Axis { name: axis.name, unit: axis.unit, ..Axis::default() },
+                false => {
+                    let along = |(first, each): (f64, f64)| {
+                        (first + each * span.start as f64, each * span.step as f64)
+                    };
+                    let regular = axis.regular.map(along);
+                    Axis { name: axis.name, unit: axis.unit, regular, ..Axis::default() }
+                }
             };
             let left = kept.zip(&self.single).filter(|(_, gone)| !**gone);
             facts.axes = left.map(|(axis, _)| cut(axis)).collect();
