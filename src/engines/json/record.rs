@@ -509,10 +509,11 @@ mod tests {
                     assert!(members(record, &mut found), "{record}");
                     let raw: Vec<&str> = found.iter().map(|m| &record[m.value.0..m.value.1]).collect();
                     assert_eq!(raw, fields.iter().map(|(_, raw)| *raw).collect::<Vec<_>>());
-                    let names =
-                        found.iter().map(|m| object(&format!("{{\"{}\":0}}", &record[m.name.0..m.name.1])));
-                    let names: Vec<String> =
-                        names.map(|one| one.unwrap()[0].0.clone().into_owned()).collect();
+                    let unescaped = |m: &Member| {
+                        let alone = format!("{{\"{}\":0}}", &record[m.name.0..m.name.1]);
+                        object(&alone).unwrap()[0].0.clone().into_owned()
+                    };
+                    let names: Vec<String> = found.iter().map(unescaped).collect();
                     assert_eq!(names, fields.iter().map(|(name, _)| name.as_ref()).collect::<Vec<_>>());
                 }
                 _ => assert!(!members(record, &mut found), "{record}"),
