@@ -69,7 +69,7 @@ fn any_dtype() -> impl Strategy<Value = DType> {
 proptest! {
     #[test]
     fn any_arrays_read_back_equal(
-        parts in prop::collection::vec((any_dtype(), prop::collection::vec(0u64..5, 0..5), "[a-z.]{1,90}"), 1..6),
+        parts in prop::collection::vec((any_dtype(), prop::collection::vec(0u64..5, 0..5), "[a-z_]{1,90}"), 1..6),
         seed: u8,
     ) {
         let arrays: Vec<(String, Arc<dyn Array>)> = parts.iter().map(|(dtype, shape, name)| {
