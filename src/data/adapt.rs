@@ -35,7 +35,7 @@ pub use picture::{ArrayImage, ImageArray, is_picture};
 pub use records::{ArrayTable, StoredRows, arrow_of, column};
 pub use retyped::Retyped;
 pub use shown::Interpreted;
-pub use texts::{TextColumn, text_dtype};
+pub use texts::{TextColumn, is_text, text_dtype};
 pub use typed::{TypeMismatch, Typed, is_json};
 
 use crate::bytes::error::{Error, Result};

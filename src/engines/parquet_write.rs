@@ -14,8 +14,8 @@ use parquet::file::writer::SerializedFileWriter;
 use rayon::prelude::*;
 use std::io::Write;
 
-/// Encoded bytes of a row group after which a new one begins, so that memory stays bounded.
-const GROUP: usize = 128 << 20;
+/// Encoded bytes of a row group after which a new one begins where nobody says otherwise, so that memory stays bounded.
+pub const GROUP: usize = 128 << 20;
 
 /// A Parquet file that is being written, and the row group that is being filled.
 pub struct RowGroups<W: Write + Send> {
@@ -23,6 +23,7 @@ pub struct RowGroups<W: Write + Send> {
     factory: ArrowRowGroupWriterFactory,
     schema: SchemaRef,
     most: usize,
+    bytes: usize,
     open: Option<Group>,
 }
 
@@ -33,14 +34,21 @@ struct Group {
 }
 
 impl<W: Write + Send> RowGroups<W> {
-    /// Begins a file of columns of these types; a row group has at most `most` rows, which is not 0.
+    /// Begins a file of columns of these types; a row group has at most `most` rows, which is not 0, and ends where it has
+    /// `bytes` encoded bytes in memory.
     ///
     /// # Errors
     /// `Unsupported` for types that Parquet has not; those of writing.
-    pub fn new(sink: W, schema: SchemaRef, options: ArrowWriterOptions, most: usize) -> Result<Self> {
+    pub fn new(
+        sink: W,
+        schema: SchemaRef,
+        options: ArrowWriterOptions,
+        most: usize,
+        bytes: usize,
+    ) -> Result<Self> {
         let writer = ArrowWriter::try_new_with_options(sink, schema.clone(), options)?;
         let (file, factory) = writer.into_serialized_writer()?;
-        Ok(RowGroups { file, factory, schema, most, open: None })
+        Ok(RowGroups { file, factory, schema, most, bytes, open: None })
     }
 
     /// Adds rows, beginning new row groups where one is full.
@@ -63,10 +71,11 @@ impl<W: Write + Send> RowGroups<W> {
                 .par_iter_mut()
                 .zip(part.columns())
                 .zip(fields.par_iter())
+                .with_max_len(1)
                 .try_for_each(|((writers, array), field)| encode(writers, field, array))?;
             group.rows += len;
             at += len;
-            let full = group.rows >= self.most || group.memory() >= GROUP;
+            let full = group.rows >= self.most || group.memory() >= self.bytes;
             self.open = Some(group);
             if full {
                 self.close()?;
@@ -83,6 +92,13 @@ impl<W: Write + Send> RowGroups<W> {
     /// Bytes of the file so far.
     pub fn bytes(&self) -> u64 {
         self.file.bytes_written() as u64
+    }
+
+    /// Bytes of the file so far, those of the open row group included, about.
+    pub fn estimated_bytes(&self) -> u64 {
+        let columns = self.open.iter().flat_map(|group| group.columns.iter().flatten());
+        let open: usize = columns.map(ArrowColumnWriter::get_estimated_total_bytes).sum();
+        self.bytes() + open as u64
     }
 
     fn begin(&self) -> Result<Group> {
@@ -115,7 +131,9 @@ impl<W: Write + Send> RowGroups<W> {
     pub fn finish(mut self) -> Result<(ParquetMetaData, u64)> {
         self.close()?;
         let metadata = self.file.finish()?;
-        Ok((metadata, self.bytes()))
+        let bytes = self.bytes();
+        self.file.into_inner()?.flush()?;
+        Ok((metadata, bytes))
     }
 }
 
@@ -137,7 +155,7 @@ fn encode(writers: &mut [ArrowColumnWriter], field: &Field, array: &ArrayRef) ->
 }
 
 /// How many Parquet columns a type takes.
-fn leaves(data_type: &DataType) -> usize {
+pub fn leaves(data_type: &DataType) -> usize {
     match data_type {
         DataType::Struct(fields) => fields.iter().map(|field| leaves(field.data_type())).sum(),
         DataType::List(item)

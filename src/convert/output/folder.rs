@@ -193,8 +193,8 @@ impl Sink for Piece {
         Some(&self.path)
     }
 
-    fn name(&self) -> Option<String> {
-        Some(self.path.file_name()?.to_string_lossy().into_owned())
+    fn name(&self) -> Option<&str> {
+        self.path.file_name()?.to_str()
     }
 
     fn beside(&mut self, extension: &str) -> Result<Option<&mut dyn Sink>> {

@@ -26,6 +26,11 @@ pub fn text_dtype(data_type: &DataType) -> Option<DType> {
     }
 }
 
+/// Whether the cells of a type are texts of any length, in any of Arrow's forms.
+pub fn is_text(data_type: &DataType) -> bool {
+    text_dtype(data_type) == Some(DType::text())
+}
+
 /// The first column of a table as an array in one dimension.
 pub struct TextColumn {
     table: Arc<dyn Table>,

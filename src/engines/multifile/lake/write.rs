@@ -18,7 +18,7 @@ use crate::data::cell;
 use crate::data::content::Table;
 use crate::data::format::{Files, OptionSpec, Options, Sink};
 use crate::data::scan::scan;
-use crate::engines::parquet_write::RowGroups;
+use crate::engines::parquet_write::{GROUP, RowGroups};
 use arrow::array::{
     Array, ArrayRef, AsArray, ListArray, MapArray, RecordBatch, RecordBatchOptions, StructArray, UInt32Array,
     new_null_array,
@@ -448,7 +448,7 @@ impl<'a> DataFiles<'a> {
         let path = format!("{folder}part-{:05}-{}{}", self.begun, self.run, self.ending);
         self.begun += 1;
         let sink = self.files.file(&path)?;
-        let groups = RowGroups::new(sink, self.schema.clone(), self.options.clone(), GROUP_ROWS)?;
+        let groups = RowGroups::new(sink, self.schema.clone(), self.options.clone(), GROUP_ROWS, GROUP)?;
         let leaves = Leaf::all(self.schema.fields());
         Ok(Open { path, groups, rows: 0, partition, leaves, used: self.steps })
     }

@@ -183,17 +183,3 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
     scan(task, table.as_ref(), Ok, |batch| out.add(task, &batch))?;
     out.finish()
 }
-
-/// How many Parquet columns a type takes.
-fn stored_leaves(data_type: &DataType) -> usize {
-    match data_type {
-        DataType::Struct(fields) => fields.iter().map(|field| stored_leaves(field.data_type())).sum(),
-        DataType::List(item)
-        | DataType::LargeList(item)
-        | DataType::ListView(item)
-        | DataType::LargeListView(item)
-        | DataType::FixedSizeList(item, _)
-        | DataType::Map(item, _) => stored_leaves(item.data_type()),
-        _ => 1,
-    }
-}

@@ -177,7 +177,7 @@ struct Branch<'a> {
     waiting: Vec<RecordBatch>,
     waiting_rows: usize,
     waiting_bytes: usize,
-    file: Option<ParquetOut<'a, Box<dyn Sink>>>,
+    file: Option<ParquetOut<Box<dyn Sink>>>,
     /// When it was written to.
     used: u64,
 }

@@ -1,23 +1,18 @@
 //! One file: row groups whose columns are encoded side by side.
 
 use super::options::{ROW_GROUP, ROW_GROUP_BYTES, SORTED, SortKey, properties, sort_keys, sorting};
-use super::stored_leaves;
 use crate::bytes::display;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::format::Options;
+use crate::engines::parquet_write::RowGroups;
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::compute::SortOptions;
-use arrow::datatypes::{Field, SchemaRef};
+use arrow::datatypes::SchemaRef;
 use arrow::row::{OwnedRow, RowConverter, SortField};
-use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_writer::{
-    ArrowColumnWriter, ArrowRowGroupWriterFactory, ArrowWriterOptions, compute_leaves,
-};
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
-use parquet::file::writer::SerializedFileWriter;
-use rayon::prelude::*;
 use std::io::Write;
 
 /// What all files of a conversion have in common.
@@ -46,30 +41,19 @@ impl Shape {
 }
 
 /// A file, and the row group that is being filled.
-pub(super) struct ParquetOut<'a, W: Write + Send> {
-    file: SerializedFileWriter<W>,
-    factory: ArrowRowGroupWriterFactory,
-    shape: &'a Shape,
-    open: Option<Group>,
+pub(super) struct ParquetOut<W: Write + Send> {
+    groups: RowGroups<W>,
     order: Option<Order>,
     /// Rows so far.
     pub(super) rows: u64,
 }
 
-/// One row group: for each column the writers of its leaves.
-struct Group {
-    rows: usize,
-    columns: Vec<Vec<ArrowColumnWriter>>,
-}
-
-impl<'a, W: Write + Send> ParquetOut<'a, W> {
+impl<W: Write + Send> ParquetOut<W> {
     /// Begins a file.
-    pub(super) fn new(sink: W, shape: &'a Shape) -> Result<Self> {
+    pub(super) fn new(sink: W, shape: &Shape) -> Result<Self> {
         let arrow = ArrowWriterOptions::new().with_properties(shape.properties.clone());
-        let writer = ArrowWriter::try_new_with_options(sink, shape.schema.clone(), arrow)?;
-        let (file, factory) = writer.into_serialized_writer()?;
-        let order = Order::of(shape)?;
-        Ok(ParquetOut { file, factory, shape, open: None, order, rows: 0 })
+        let groups = RowGroups::new(sink, shape.schema.clone(), arrow, shape.rows, shape.bytes)?;
+        Ok(ParquetOut { groups, order: Order::of(shape)?, rows: 0 })
     }
 
     /// Adds rows, beginning new row groups where one is full.
@@ -77,90 +61,30 @@ impl<'a, W: Write + Send> ParquetOut<'a, W> {
         if let Some(order) = &mut self.order {
             order.check(batch, self.rows)?;
         }
-        let mut at = 0;
-        while at < batch.num_rows() {
-            task.check()?;
-            let mut group = match self.open.take() {
-                Some(group) => group,
-                None => self.begin()?,
-            };
-            let len = (batch.num_rows() - at).min(self.shape.rows - group.rows);
-            let part = batch.slice(at, len);
-            let fields = self.shape.schema.fields();
-            group
-                .columns
-                .par_iter_mut()
-                .zip(part.columns())
-                .zip(fields.par_iter())
-                .with_max_len(1)
-                .try_for_each(|((writers, array), field)| encode(writers, field, array))?;
-            group.rows += len;
-            at += len;
-            let full = group.rows >= self.shape.rows || group.memory() >= self.shape.bytes;
-            self.open = Some(group);
-            if full {
-                self.close_group()?;
-            }
-        }
+        self.groups.add(task, batch)?;
         self.rows += batch.num_rows() as u64;
         Ok(())
     }
 
-    fn begin(&self) -> Result<Group> {
-        let mut writers =
-            self.factory.create_column_writers(self.file.flushed_row_groups().len())?.into_iter();
-        let leaves = self.shape.schema.fields().iter().map(|field| stored_leaves(field.data_type()));
-        Ok(Group { rows: 0, columns: leaves.map(|n| writers.by_ref().take(n).collect()).collect() })
-    }
-
     /// Bytes that the open row group holds in memory.
     pub(super) fn memory(&self) -> usize {
-        self.open.as_ref().map_or(0, Group::memory)
+        self.groups.memory()
     }
 
     /// Bytes of the file so far, those of the open row group included, about.
     pub(super) fn bytes(&self) -> u64 {
-        let columns = self.open.iter().flat_map(|group| group.columns.iter().flatten());
-        let open: usize = columns.map(ArrowColumnWriter::get_estimated_total_bytes).sum();
-        (self.file.bytes_written() + open) as u64
+        self.groups.estimated_bytes()
     }
 
     /// Writes the row group that is open, if one is.
     pub(super) fn close_group(&mut self) -> Result<()> {
-        let Some(group) = self.open.take() else { return Ok(()) };
-        let chunks: Vec<_> =
-            group.columns.into_par_iter().flatten_iter().map(ArrowColumnWriter::close).collect();
-        let mut out = self.file.next_row_group()?;
-        for chunk in chunks {
-            chunk?.append_to_row_group(&mut out)?;
-        }
-        out.close()?;
-        Ok(())
+        self.groups.close()
     }
 
     /// Writes what is left, and the footer.
-    pub(super) fn finish(mut self) -> Result<()> {
-        self.close_group()?;
-        let mut sink = self.file.into_inner()?;
-        Ok(sink.flush()?)
+    pub(super) fn finish(self) -> Result<()> {
+        self.groups.finish().map(drop)
     }
-}
-
-impl Group {
-    fn memory(&self) -> usize {
-        self.columns.iter().flatten().map(ArrowColumnWriter::memory_size).sum()
-    }
-}
-
-fn encode(writers: &mut [ArrowColumnWriter], field: &Field, array: &ArrayRef) -> Result<()> {
-    let leaves = compute_leaves(field, array)?;
-    if leaves.len() != writers.len() {
-        return Err(Error::bug(format!("column {:?} has {} leaves", field.name(), leaves.len())));
-    }
-    for (writer, leaf) in writers.iter_mut().zip(&leaves) {
-        writer.write(leaf)?;
-    }
-    Ok(())
 }
 
 /// Holds rows against the order that the file says they have.

@@ -1,8 +1,8 @@
 //! The options of the writer, and what they make of its properties.
 
-use super::stored_leaves;
 use crate::bytes::error::{Error, Result};
 use crate::data::format::{OptionSpec, Options};
+use crate::engines::parquet_write::leaves;
 use arrow::datatypes::{DataType, Schema};
 use parquet::arrow::ArrowSchemaConverter;
 use parquet::basic::{BrotliLevel, Compression, Encoding, GzipLevel, Type as Physical, ZstdLevel};
@@ -276,7 +276,7 @@ pub(super) fn sort_keys(schema: &Schema, options: &Options) -> Result<Vec<SortKe
 /// The same as Parquet's metadata say it: by the numbers of its columns.
 pub(super) fn sorting(schema: &Schema, keys: &[SortKey]) -> Option<Vec<SortingColumn>> {
     let leaf = |column: usize| -> usize {
-        schema.fields().iter().take(column).map(|field| stored_leaves(field.data_type())).sum()
+        schema.fields().iter().take(column).map(|field| leaves(field.data_type())).sum()
     };
     let one = |key: &SortKey| SortingColumn {
         column_idx: leaf(key.column) as i32,
