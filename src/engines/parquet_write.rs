@@ -131,9 +131,7 @@ impl<W: Write + Send> RowGroups<W> {
     pub fn finish(mut self) -> Result<(ParquetMetaData, u64)> {
         self.close()?;
         let metadata = self.file.finish()?;
-        let bytes = self.bytes();
-        self.file.into_inner()?.flush()?;
-        Ok((metadata, bytes))
+        Ok((metadata, self.bytes()))
     }
 }
 

@@ -25,7 +25,7 @@ const CHECKSUM: OptionSpec = OptionSpec::new("checksum", "What stands behind eac
     .one_of("adler32", &["adler32", "crc32", "sha256", "sha512", "none"]);
 
 /// The writer.
-pub const WRITER: Writer = Writer {
+pub(super) const WRITER: Writer = Writer {
     options: &[CNAME, LEVEL, SHUFFLE, CHUNK_SIZE, CHECKSUM],
     check: |payload| payload.array().and_then(|array| descr(array.dtype())).map(drop),
     ..Writer::new(&[Kind::Array], losses, write)

@@ -37,7 +37,7 @@ const CHUNKS: OptionSpec = OptionSpec::new(
 .default("auto");
 
 /// The writer.
-pub const WRITER: Writer = Writer {
+pub(super) const WRITER: Writer = Writer {
     many: true,
     metadata: Metadata::Tree,
     options: &[COMPRESSION, LEVEL, CHUNKS],

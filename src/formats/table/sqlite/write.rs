@@ -165,7 +165,10 @@ fn declared(data_type: &DataType, strict: bool) -> &'static str {
 
 fn failed(error: rusqlite::Error) -> Error {
     match error.sqlite_error_code() {
-        Some(rusqlite::ErrorCode::DiskFull) => Error::io("no space is left on the device"),
+        Some(rusqlite::ErrorCode::DiskFull) => Error::io("the disk is full; nothing was written"),
+        Some(rusqlite::ErrorCode::SystemIoFailure) => {
+            Error::io("the disk is full, or does not take so large a file; nothing was written")
+        }
         _ => Error::io(format!("SQLite: {error}")),
     }
 }

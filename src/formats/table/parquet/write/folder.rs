@@ -164,12 +164,12 @@ struct Tree<'a> {
     split: Split,
     columns: Vec<String>,
     places: HashMap<Vec<u8>, usize>,
-    branches: Vec<Branch<'a>>,
+    branches: Vec<Branch>,
     clock: u64,
 }
 
 /// One partition.
-struct Branch<'a> {
+struct Branch {
     /// Its folder, with a `/` behind it; empty for the whole.
     folder: String,
     /// The number of the next file.
@@ -315,9 +315,9 @@ impl<'a> Tree<'a> {
     }
 }
 
-impl<'a> Branch<'a> {
+impl Branch {
     /// Begins its next file, if none is open.
-    fn open(&mut self, files: &mut dyn Files, shape: &'a Shape) -> Result<()> {
+    fn open(&mut self, files: &mut dyn Files, shape: &Shape) -> Result<()> {
         if self.file.is_none() {
             let path = format!("{}part-{:05}.parquet", self.folder, self.next);
             self.next += 1;
@@ -356,7 +356,7 @@ impl<'a> Branch<'a> {
     }
 
     /// Encodes what waits after its file is full in the next ones.
-    fn go_on(&mut self, task: &Task, files: &mut dyn Files, shape: &'a Shape, split: Split) -> Result<()> {
+    fn go_on(&mut self, task: &Task, files: &mut dyn Files, shape: &Shape, split: Split) -> Result<()> {
         while self.waiting_rows > 0 {
             self.close()?;
             self.open(files, shape)?;
