@@ -288,7 +288,8 @@ impl Plan {
                 parts.columns += table.schema().fields().len();
                 if several && parts.columns > COLUMNS {
                     let most = display::count(COLUMNS as u64);
-                    let what = format!("these tables have more than {most} columns together; name some of them");
+                    let what =
+                        format!("these tables have more than {most} columns together; name some of them");
                     return Err(Error::unsupported(what));
                 }
                 parts.tables.push((item.name.clone(), table));
