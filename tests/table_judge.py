@@ -20,6 +20,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+import numpy as np  # noqa: E402
 import read_back  # noqa: E402
 
 DAY = 86_400 * 10**9
@@ -34,10 +35,18 @@ def is_nested(value):
     return isinstance(value, list) or isinstance(value, tuple) and not (len(value) == 2 and isinstance(value[0], str) and value[0] in ("stamp", "zoned", "time", "duration", "binary"))
 
 
+def same_float(value, cell):
+    """Whether a double is the float of fewer bits that the source has in its shortest words."""
+    with np.errstate(over="ignore"):
+        return any(float(kind(cell)) == cell and str(kind(cell)) == str(kind(value)) for kind in (np.float16, np.float32))
+
+
 def same_words(value, text):
     """Whether a text says this value, as the command line spells it."""
     if text is None:
         return value is None or value == ""
+    if type(value).__name__ == "MonthDayNano":
+        return text == f"{value.months} months {value.days} days {value.nanoseconds} ns"
     if is_nested(value):
         return read_back.same_json(value, json.loads(text, parse_float=decimal.Decimal))
     if isinstance(value, float) and text in ("nan", "inf", "-inf"):
@@ -73,28 +82,35 @@ def same_cell(value, cell):
 def same_sqlite(value, cell):
     if isinstance(cell, bytes):
         return value == ("binary", cell)
-    if value is None or isinstance(value, float) and value != value:
-        return cell is None
+    if value is None or value == "nan":
+        return cell is None or cell == value
     if isinstance(value, bool):
         return cell == int(value)
+    if isinstance(value, float) and isinstance(cell, float) and same_float(value, cell):
+        return True
     if isinstance(cell, str):
         return same_words(value, cell)
     return isinstance(value, (int, float)) and value == cell
 
 
 def same_duckdb(value, cell):
+    if isinstance(cell, Interval):
+        months, days, nanos = value if type(value).__name__ == "MonthDayNano" else (0, 0, value[1])
+        return cell == Interval((months, days, nanos // 1000))
     if is_nested(value) and isinstance(cell, str):
         return read_back.same_json(value, json.loads(cell, parse_float=decimal.Decimal))
     if isinstance(value, tuple) and isinstance(cell, tuple) and value[0] != cell[0]:
-        return {value[0], cell[0]} == {"duration", "interval"} and value[1] // 1000 == cell[1] // 1000
+        return False
     if isinstance(value, tuple) and isinstance(cell, tuple) and value[0] in ("time", "zoned"):
         return value[1] // 1000 == cell[1] // 1000
     if isinstance(value, list) and isinstance(cell, list):
         return len(value) == len(cell) and all(map(same_duckdb, value, cell))
     if isinstance(value, tuple) and isinstance(cell, tuple) and is_nested(value):
         return len(value) == len(cell) and all(map(same_duckdb, value, cell))
-    if isinstance(value, float) and value != value:
-        return isinstance(cell, float) and cell != cell or cell == "nan"
+    if isinstance(value, decimal.Decimal) and isinstance(cell, str):
+        return decimal.Decimal(cell) == value
+    if isinstance(value, float) and isinstance(cell, float) and same_float(value, cell):
+        return True
     return read_back.same_value(value, cell)
 
 
@@ -112,8 +128,7 @@ def executed(path):
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
     connection.execute(path.read_text("utf-8"))
-    found = connection.execute("SELECT * FROM data")
-    table = found.to_arrow_table() if hasattr(found, "to_arrow_table") else found.fetch_arrow_table()
+    table = connection.sql("SELECT * FROM data").to_arrow_table()
     columns = [intervals(column) or read_back.plain_values(column) for column in table.columns]
     return table.column_names, list(zip(*columns)), same_duckdb
 
@@ -123,7 +138,11 @@ def intervals(column):
 
     if not pa.types.is_interval(column.type):
         return None
-    return [None if v is None else ("interval", v.nanoseconds + v.days * DAY) for v in column.to_pylist()]
+    return [None if v is None else Interval((v.months, v.days, v.nanoseconds // 1000)) for v in column.to_pylist()]
+
+
+class Interval(tuple):
+    """Months, days and microseconds."""
 
 
 def inserted(path):

@@ -295,7 +295,7 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
         cut: options.choice(&TEXTS)? == "cut",
     };
     let parts = plan(task, payload, options, header)?;
-    let look = parts::Look { header, freeze: freeze && header, filter: filter && header };
+    let look = parts::Look { freeze: freeze && header, filter: filter && header };
     let sheets: Vec<&Sheet> = parts.iter().map(|part| &part.sheet).collect();
     let package = parts::package(&sheets, look);
     archive(sink, |zip| {

@@ -2,11 +2,11 @@
 //! (<https://www.postgresql.org/docs/current/sql-copy.html>, *Text Format*); arrays in braces
 //! (<https://www.postgresql.org/docs/current/arrays.html#ARRAYS-IO>).
 
-use super::literal::{digits, float_of, infinite, is_list, items, moment, no_zero};
+use super::literal::{digits, float_of, infinite, is_list, items, moment, no_zero, worded};
 use super::types::{Dialect, is_json};
 use crate::bytes::error::Result;
 use crate::data::cell;
-use crate::engines::json::value_text::{plain, text, whole};
+use crate::engines::json::value_text::{plain, text};
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::DataType;
 
@@ -60,7 +60,7 @@ fn shown(array: &dyn Array, row: usize) -> Result<Option<String>> {
         }
         of if of.is_temporal() => Some(moment(Dialect::Postgres, array, row)?),
         of if is_list(of) && !is_json(Dialect::Postgres, of) => Some(braces(array, row)?),
-        _ => whole(array, row),
+        _ => worded(Dialect::Postgres, array, row),
     })
 }
 

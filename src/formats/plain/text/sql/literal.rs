@@ -3,7 +3,7 @@
 use super::types::{Dialect, element, is_json};
 use crate::bytes::error::{Error, Result};
 use crate::data::cell;
-use crate::engines::json::value_text::{number, plain, text, whole};
+use crate::engines::json::value_text::{NotFinite, number, plain, text, value, whole};
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{self as types, DataType, IntervalUnit, TimeUnit};
 use chrono::{DateTime, Datelike, Timelike};
@@ -59,9 +59,22 @@ pub(super) fn put(dialect: Dialect, array: &dyn Array, row: usize, out: &mut Vec
             out.extend_from_slice(moment(dialect, array, row)?.as_bytes());
             out.push(b'\'');
         }
-        _ => string(dialect, &whole(array, row).unwrap_or_default(), out)?,
+        _ => match worded(dialect, array, row) {
+            Some(text) => string(dialect, &text, out)?,
+            None => out.extend(b"NULL"),
+        },
     }
     Ok(())
+}
+
+/// A cell that has no type of its own as a text; JSON where the column is that. `None` for null.
+pub(super) fn worded(dialect: Dialect, array: &dyn Array, row: usize) -> Option<String> {
+    if dialect == Dialect::SQLite || !is_json(dialect, array.data_type()) {
+        return whole(array, row);
+    }
+    let mut out = Vec::new();
+    value(array, row, NotFinite::Text, &mut out);
+    String::from_utf8(out).ok().filter(|text| text != "null")
 }
 
 /// Appends formatted text; writing to memory cannot fail.

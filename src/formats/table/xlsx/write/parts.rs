@@ -24,9 +24,7 @@ impl Sheet {
 /// How sheets look.
 #[derive(Clone, Copy)]
 pub(super) struct Look {
-    /// Whether the first row has names.
-    pub(super) header: bool,
-    /// Whether it stays in sight.
+    /// Whether the first row stays in sight.
     pub(super) freeze: bool,
     /// Whether it has buttons to filter by.
     pub(super) filter: bool,
