@@ -429,7 +429,8 @@ def load_matlab(path):
 
 
 def array_of_facts(dtype, shape, data):
-    kind = f"<U{int(dtype[3:]) // 32}" if dtype.startswith("str") else f"S{int(dtype[5:]) // 8}" if dtype.startswith("bytes") else dtype
+    width = int("".join(c for c in dtype if c.isdigit()) or 0)
+    kind = f"<U{width // 32}" if dtype.startswith("str") else f"S{width // 8}" if dtype.startswith("bytes") else f"V{width // 8}" if dtype.startswith("void") else dtype
     if kind in OPAQUE and kind == "BF16":
         return (np.frombuffer(data, "<u2").astype(np.uint32) << 16).view(np.float32).reshape(shape)
     if kind in ("<U0", "S0"):

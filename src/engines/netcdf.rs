@@ -31,6 +31,9 @@ pub const FLAT: &str = "__";
 /// The dimension of the parts of complex numbers, as nc-complex knows it.
 pub const COMPLEX: &str = "ri";
 
+/// The attribute that says how characters are coded.
+pub const ENCODING: &str = "_Encoding";
+
 /// A version of NetCDF.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
@@ -237,7 +240,7 @@ impl Model {
         }
         self.nulls(&source, &stored, rules);
         let mut own = source.attributes.clone();
-        let added = said_of(&source.dtype, &stored, version);
+        let added = said_of(&source.dtype, &stored);
         for (name, value) in added.iter().filter(|(name, value)| source.attributes.get(name) != Some(value)) {
             own.remove(&[*name]);
             own.types.remove(*name);
@@ -246,7 +249,11 @@ impl Model {
             let loss = note(LossKind::Attribute, what).at(&source.item);
             self.losses.push(if source.is_part() { loss.if_any() } else { loss.of(*name) });
         }
-        let (kept, lost) = attributes::kept(&own, Some((&source.dtype, &stored)), version);
+        let (mut kept, lost) = attributes::kept(&own, Some((&source.dtype, &stored)), version);
+        if stored == Stored::Text && !version.has_strings() && own.get(ENCODING).is_none() {
+            // As xarray says that characters are text; readers of text apply it.
+            kept.push((ENCODING.to_owned(), Encoded::Text("utf-8".to_owned())));
+        }
         let is_signed = matches!(&stored, Stored::Number(n) if added.iter().any(|(name, _)| *name == "_Unsigned") && n.dtype != source.dtype);
         if is_signed {
             let what = "attributes that are compared with elements have a sign";
@@ -299,7 +306,11 @@ impl Model {
                 && let Some(inner) = number.inner
             {
                 let is_complex = kept.source.dtype.is_complex();
-                let name = if is_complex { COMPLEX.to_owned() } else { format!("bytes{inner}") };
+                let name = match kept.source.dtype {
+                    DType::Bytes(_) => format!("string{inner}"),
+                    _ if is_complex => COMPLEX.to_owned(),
+                    _ => format!("bytes{inner}"),
+                };
                 kept.dimensions.push(all.named("", &name, inner).0);
             }
         }
@@ -365,7 +376,7 @@ fn unfit(variable: &Variable, version: Version) -> Option<String> {
 }
 
 /// Attributes that say what numbers of other types are.
-fn said_of(dtype: &DType, stored: &Stored, version: Version) -> Vec<(&'static str, Value)> {
+fn said_of(dtype: &DType, stored: &Stored) -> Vec<(&'static str, Value)> {
     let text = |text: &str| Value::from(text);
     match (dtype, stored) {
         (DType::Bool, _) => vec![("dtype", text("bool"))],
@@ -382,7 +393,6 @@ fn said_of(dtype: &DType, stored: &Stored, version: Version) -> Vec<(&'static st
         (DType::U8 | DType::U16 | DType::U32, Stored::Number(number)) if number.dtype != *dtype => {
             vec![("_Unsigned", text("true"))]
         }
-        (_, Stored::Text) if !version.has_strings() => vec![("_Encoding", text("utf-8"))],
         _ => Vec::new(),
     }
 }

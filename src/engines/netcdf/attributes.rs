@@ -77,6 +77,9 @@ pub fn kept(
 /// The value that stands for what is missing has the type of the elements; `None` where it cannot.
 fn missing(found: Encoded, stored: &Stored, is_unsigned: bool) -> Option<Encoded> {
     let Stored::Number(number) = stored else { return None };
+    if let (Encoded::Text(text), DType::Bytes(1)) = (&found, &number.dtype) {
+        return (text.len() == 1).then_some(found);
+    }
     match of_type(found, number, is_unsigned) {
         Encoded::Numbers(dtype, bytes, shape)
             if dtype == number.dtype && bytes.len() as u64 == dtype.size() =>

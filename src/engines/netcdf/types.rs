@@ -148,7 +148,11 @@ pub fn stored(dtype: &DType, version: Version) -> Option<Stored> {
         DType::C128 => number(DType::F64, Change::Same, Some(2)),
         DType::Bytes(0) | DType::Void(0) | DType::Struct(_) => None,
         DType::Bytes(size) if version.has_strings() => Some(Stored::Fixed(*size)),
-        DType::Bytes(_) | DType::Str(_) | DType::Variable(_) => Some(Stored::Text),
+        // Characters, as they are.
+        DType::Bytes(size) => {
+            number(DType::Bytes(1), Change::Same, Some(u64::from(*size)).filter(|size| *size > 1))
+        }
+        DType::Str(_) | DType::Variable(_) => Some(Stored::Text),
         DType::Void(size) => {
             number(if is_wide { DType::U8 } else { DType::I8 }, Change::Same, Some(u64::from(*size)))
         }
@@ -205,6 +209,7 @@ pub fn told(dtype: &DType, stored: &Stored, version: Version, is_part: bool) -> 
             let words = self::unit(*unit, false).map_or(String::new(), |word| format!(" of {word}"));
             said(format!("{dtype} becomes {}, counts{words}", number.dtype))
         }
+        (DType::Bytes(_), Stored::Number(_)) => said("fixed bytes become characters".to_owned()),
         (_, Stored::Number(number)) if number.inner.is_some() => {
             let what = if dtype.is_complex() { "real and imaginary parts" } else { "bytes" };
             said(format!("{dtype} becomes {} along one more dimension, of its {what}", number.dtype))
@@ -215,9 +220,6 @@ pub fn told(dtype: &DType, stored: &Stored, version: Version, is_part: bool) -> 
         (DType::U8 | DType::U16 | DType::U32, Stored::Number(number)) if number.dtype != *dtype => {
             let what = format!("{dtype} becomes {} with the attribute _Unsigned", number.dtype);
             vec![note(LossKind::Type, what).if_any()]
-        }
-        (DType::Bytes(_), Stored::Text) => {
-            said("fixed bytes become characters along one more dimension".to_owned())
         }
         (DType::Str(_), Stored::Text) if version.has_strings() => {
             let what = "text of a fixed width becomes text of any length";

@@ -264,6 +264,11 @@ impl<'a> File<'a> {
             let bytes = array.facts().bytes_stored.unwrap_or(0);
             node.span = Some(variable.begin..variable.begin.saturating_add(bytes));
         }
+        if variable.kind == Type::Char {
+            // What is given are texts already.
+            let all = std::mem::take(&mut node.attributes);
+            (node.reserved, node.attributes) = all.into_iter().partition(|(name, _)| name == "_Encoding");
+        }
         if stored_type(variable) != variable.kind.dtype() {
             node.remarks.push(cf::UNSIGNED.to_owned());
         }
