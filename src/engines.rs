@@ -5,6 +5,9 @@
 //! | [`delimited`] | where lines and records of text end; rows of text by range |
 //! | [`html`](mod@html) | pages with tables that stand alone |
 //! | [`json`](mod@json) | JSON of any size: strings and brackets by SIMD, a sparse index, children, records |
+//! | [`attributes`] | attributes of arrays: numbers in their type, lists, texts |
+//! | [`netcdf`](mod@netcdf) | what NetCDF of any version holds of a payload: dimensions, variables, names, types |
+//! | [`variables`] | the arrays, fields and columns of a payload, each as a variable of its own |
 //! | [`annotations`](mod@annotations) | pictures with boxes, masks and key points on them; the pictures of a folder |
 //! | [`examples`](mod@examples) | TensorFlow's examples: features of records as typed columns |
 //! | [`ggml`](mod@ggml) | types, tensors and vocabularies of GGUF and what was before it |
@@ -34,6 +37,7 @@
 
 pub mod annotations;
 pub mod archive;
+pub mod attributes;
 pub mod avro;
 pub mod blosc;
 pub mod delimited;
@@ -48,6 +52,7 @@ pub mod matlab;
 pub mod modules;
 pub mod msgpack;
 pub mod multifile;
+pub mod netcdf;
 pub mod numpy;
 pub mod parquet_write;
 pub mod pickle;
@@ -59,6 +64,7 @@ pub mod shards;
 pub mod tfevents;
 pub mod trees;
 pub mod ubjson;
+pub mod variables;
 pub mod widen;
 pub mod xml;
 pub mod yaml;

@@ -136,6 +136,8 @@ pub static FORMATS: &[&Format] = &[
     &table::parquet::FORMAT,
     &table::arrow::FORMAT,
     &table::arrow::FEATHER,
+    // before MATLAB 7.3, so that .mat means it where nothing else is said
+    &array::mat::FORMAT,
     &array::hdf5::NETCDF4,
     &array::hdf5::MATLAB,
     &array::hdf5::FORMAT,
@@ -145,7 +147,6 @@ pub static FORMATS: &[&Format] = &[
     &array::bloscpack::FORMAT,
     &array::npz::FORMAT,
     &array::netcdf3::FORMAT,
-    &array::mat::FORMAT,
     &array::nifti::FORMAT,
     &array::nifti::MGH,
     &array::fits::FORMAT,

@@ -5,7 +5,7 @@
 //! dimensions, coordinates along them, what stored numbers stand for. A loss that depends on values, which a
 //! plan does not read, is marked so ([`Loss::possible`]) and need not come true.
 
-use super::roundtrip::is_read;
+use super::roundtrip::{REPRESENTED, is_read, respelled};
 use gander::bytes::display;
 use gander::convert::{self, Consent, Item, Selection, TARGETS, Target};
 use gander::data::adapt::{ArrayTable, ImageArray, Typed};
@@ -446,18 +446,33 @@ fn compare(items: &[Item], target: &Target, back: &[Item]) -> Vec<Difference> {
         return out;
     }
     for from in items {
-        let to = back.iter().find(|to| to.name == from.name);
+        let mut to = back.iter().find(|to| to.name == from.name);
+        if to.is_none() && REPRESENTED.contains(&target.id) {
+            let is_named = |to: &&Item| respelled(&to.name) == respelled(&from.name);
+            to = back.iter().find(is_named);
+            let words = format!("it is called {:?}", to.map(|to| &to.name));
+            let path = from.name.clone();
+            out.extend(to.map(|_| Difference {
+                path,
+                subject: String::new(),
+                aspect: Aspect::Columns,
+                words,
+            }));
+        }
         let found = match to {
             Some(to) => Object::of(to, to.attributes.clone()),
             None => {
+                let is_flat = target.id == "netcdf3";
                 let below = |item: &&Item| {
-                    item.name.strip_prefix(&from.name).is_some_and(|rest| rest.starts_with(['/', '.']))
+                    let rest = item.name.strip_prefix(&from.name);
+                    rest.is_some_and(|rest| rest.starts_with(['/', '.']) || is_flat && rest.starts_with("__"))
                 };
                 let columns: Vec<Item> = back
                     .iter()
                     .filter(below)
                     .map(|item| {
-                        let name = item.name[from.name.len() + 1..].to_owned();
+                        let name =
+                            item.name[from.name.len()..].trim_start_matches(['/', '.', '_']).to_owned();
                         Item { name, ..item.clone() }
                     })
                     .collect();
@@ -508,7 +523,12 @@ fn around(items: &[Item], back: &[Item], target: &Target, out: &mut Vec<Differen
             names.extend(array.facts().axes.into_iter().map(|axis| axis.name));
         }
     }
-    for (name, _) in &from.dimensions {
+    if target.id == "netcdf3" {
+        // Behind the names of their groups.
+        names.extend(names.clone().iter().filter_map(|name| Some(name.rsplit_once("__")?.1.to_owned())));
+    }
+    // That dimensions have no names is said of every array.
+    for (name, _) in from.dimensions.iter().filter(|_| target.id != "mat73") {
         if !names.contains(name.rsplit('/').next().unwrap_or(name)) {
             gone(name, "", Aspect::Dimensions, "the dimension".to_owned());
         }
@@ -533,7 +553,10 @@ fn around(items: &[Item], back: &[Item], target: &Target, out: &mut Vec<Differen
         return;
     }
     for (name, own) in &from.groups {
-        let there = to.groups.iter().find(|(other, _)| other == name).map(|(_, own)| own);
+        let is_group = |other: &String| {
+            other == name || REPRESENTED.contains(&target.id) && respelled(other) == respelled(name)
+        };
+        let there = to.groups.iter().find(|(other, _)| is_group(other)).map(|(_, own)| own);
         let is_implied = items.iter().any(|item| is_below(&item.name, name));
         if !is_there(name) && !name.is_empty() && !is_implied {
             gone(name, "", Aspect::Missing, "the group".to_owned());
@@ -564,7 +587,6 @@ fn around(items: &[Item], back: &[Item], target: &Target, out: &mut Vec<Differen
             gone(path.unwrap_or_default(), name, Aspect::Attribute, format!("{value:?} is new"));
         }
     }
-    let _ = target;
 }
 
 fn is_said(difference: &Difference, loss: &Loss) -> bool {

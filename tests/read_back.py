@@ -41,7 +41,7 @@ TEXTS = {".csv": ",", ".tsv": "\t"}
 JSON = {".jsonl", ".ndjson", ".json"}
 PACKED_TEXTS = {".gz", ".zst"}
 TABLES = {".parquet", ".avro", ".dataset", ".arrow", ".arrows", ".feather", ".ipc", *JSON, *TEXTS}
-ARRAYS = {".npy", ".npz", ".safetensors", ".zarr", ".zip", ".gguf", ".npyfolder", ".n5", ".blp"}
+ARRAYS = {".npy", ".npz", ".safetensors", ".zarr", ".zip", ".gguf", ".npyfolder", ".n5", ".blp", ".nc"}
 FOLDERS = {".zarr", ".n5", ".npyfolder", ".dataset"}
 # Read by scipy, nibabel, astropy and h5py.
 SCIENCE = {".mat", ".nii", ".nii.gz", ".fits", ".h5"}
@@ -50,6 +50,8 @@ TIFFS = {".tif", ".tiff", ".btf"}
 NETPBM = {".ppm", ".pgm", ".pnm", ".pam", ".pfm"}
 IMAGES = {".png", ".bmp", ".gif", *TIFFS, ".webp", *NETPBM, ".pbm", ".tga", ".qoi", ".exr", *LOSSY}
 SOUNDS = {".wav", ".rf64", ".flac", ".aiff", ".aif", ".au", ".caf", ".w64"}
+# Formats that lack some types and names: values are compared, in the type of the target.
+LOOSE = {".nc"}
 UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 SHOWN = 5
 
@@ -449,6 +451,8 @@ def load_arrays(path):
         return {file.relative_to(path).as_posix().removesuffix(".npy"): array_facts(np.load(file)) for file in files}
     if kind == ".n5":
         return load_n5(path)
+    if kind == ".nc":
+        return load_netcdf(path)
     whole = path.read_bytes()
     if kind == ".blp":
         return {"": array_facts(unpacked_blosc(whole))}
@@ -477,6 +481,143 @@ def gguf_arrays(path):
 WIDENED = {"bool": "int8", "uint8": "int16", "uint16": "int32", "uint32": "int64", "uint64": "int64"}
 
 
+def load_hdf5(path):
+    import h5py
+
+    found = {}
+    with h5py.File(path) as file:
+
+        def add(name, node):
+            bare = isinstance(node, h5py.Dataset) and str(node.attrs.get("NAME", b"")).find("netCDF dimension but not") >= 0
+            if isinstance(node, h5py.Dataset) and not bare:
+                array = node[()] if h5py.check_string_dtype(node.dtype) is None else node.asstr()[()]
+                array = np.asarray(array)
+                found[name] = array_facts(array if array.dtype != object else array.astype(str))
+
+        file.visititems(add)
+    return found
+
+
+def load_netcdf(path):
+    """By netCDF4, and by SciPy too where it knows the version: both have to say the same."""
+    import netCDF4
+    import scipy.io
+
+    found = {}
+
+    def walk(group, before):
+        for name, variable in group.variables.items():
+            # What is made of complex numbers and of texts is put together again.
+            variable.set_auto_maskandscale(False)
+            array = np.asarray(variable[...])
+            if array.dtype == object or array.dtype.kind == "U":
+                array = array.astype(str)
+            elif variable.dtype == "S1" and array.ndim and variable.dimensions[-1].startswith("string"):
+                array = netCDF4.chartostring(array, "utf-8")
+            if getattr(variable, "dtype_", None) is None and "dtype" in variable.ncattrs() and variable.getncattr("dtype") == "bool":
+                array = array.astype(bool)
+            if variable.dimensions and variable.dimensions[-1] == "ri":
+                array = array[..., 0] + 1j * array[..., 1]
+                array = array.astype(np.complex64 if variable.dtype == np.float32 else np.complex128)
+            found[before + name] = array_facts(array)
+        for name, inner in group.groups.items():
+            walk(inner, f"{before}{name}/")
+
+    with netCDF4.Dataset(path) as file:
+        file.set_auto_chartostring(False)
+        walk(file, "")
+    if path.open("rb").read(4) in (b"CDF\x01", b"CDF\x02"):
+        with scipy.io.netcdf_file(path, mmap=False) as file:
+            if set(file.variables) != set(found):
+                raise Unreadable(f"SciPy finds {sorted(file.variables)}, netCDF4 {sorted(found)}")
+            for name, variable in file.variables.items():
+                if variable.data.dtype.kind in "if" and not hasattr(variable, "dtype") and found[name][1] == variable.shape:
+                    if array_facts(np.asarray(variable.data))[2] != found[name][2]:
+                        raise Unreadable(f"SciPy and netCDF4 differ about {name!r}")
+    return found
+
+
+def load_matlab(path):
+    if path.open("rb").read(10) != b"MATLAB 7.3":
+        import scipy.io
+
+        members = scipy.io.loadmat(path, squeeze_me=False)
+        return {name: array_facts(np.asarray(array)) for name, array in members.items() if not name.startswith("__")}
+    import h5py
+
+    found = {}
+    with h5py.File(path) as file:
+
+        def array_of(node):
+            kind = node.attrs["MATLAB_class"].decode()
+            if node.attrs.get("MATLAB_empty", 0):
+                return np.empty(tuple(int(n) for n in node[()]), "U1" if kind in ("char", "cell") else {"double": "f8", "single": "f4", "logical": "?"}.get(kind, kind))
+            if kind == "cell":
+                return np.vectorize(lambda ref: text_of(file[ref]), otypes=[object])(node[()].T).astype(str)
+            if kind == "char":
+                return np.array(text_of(node))
+            array = node[()].T
+            if array.dtype.names:
+                array = array["real"] + 1j * array["imag"]
+                array = array.astype(np.complex64 if kind == "single" else np.complex128)
+            return array.astype(bool) if kind == "logical" else array
+
+        def text_of(node):
+            return "" if node.attrs.get("MATLAB_empty", 0) else node[()].tobytes(order="C").decode("utf-16-le")
+
+        def add(name, node):
+            if isinstance(node, h5py.Dataset) and not name.startswith("#refs#"):
+                found[name] = array_facts(np.asarray(array_of(node)))
+
+        file.visititems(add)
+    return found
+
+
+def array_of_facts(dtype, shape, data):
+    width = int("".join(c for c in dtype if c.isdigit()) or 0)
+    kind = f"<U{width // 32}" if dtype.startswith("str") else f"S{width // 8}" if dtype.startswith("bytes") else f"V{width // 8}" if dtype.startswith("void") else dtype
+    if kind in OPAQUE and kind == "BF16":
+        return (np.frombuffer(data, "<u2").astype(np.uint32) << 16).view(np.float32).reshape(shape)
+    if kind in ("<U0", "S0"):
+        return np.full(shape, "")
+    return np.frombuffer(data, kind).reshape(shape)
+
+
+def plain_name(name):
+    """Names that formats spell in other ways: `a/b c` is `a__b_c` somewhere."""
+    parts = "".join(c if c.isalnum() else "_" for c in name).split("_")
+    return "_".join(part for part in parts if part).removeprefix("x")
+
+
+def compare_loose(left, right):
+    """Values in the type of the target, which may be wider, of the same shape but for sides of one."""
+    left, right = ({plain_name(name): facts for name, facts in side.items()} for side in (left, right))
+    if left.keys() != right.keys():
+        yield f"arrays {sorted(right)}, the source has {sorted(left)}"
+    for name in left.keys() & right.keys():
+        try:
+            a, b = array_of_facts(*left[name]), array_of_facts(*right[name])
+        except (TypeError, ValueError) as error:
+            yield f"array {name!r}: {error}"
+            continue
+        unit = np.datetime_data(a.dtype) if a.dtype.kind in "mM" else None
+        if unit:
+            factor = {"W": 7}.get(unit[0], 1) * unit[1]
+            a = a.astype(np.int64) * factor if unit[0] not in "YM" else a.astype("M8[D]").astype(np.int64)
+        if a.dtype.kind == "V" and b.dtype == np.uint8 and a.dtype.names is None:
+            a = np.frombuffer(a.tobytes(), np.uint8).reshape(*a.shape, -1)
+        if a.dtype.kind == "S":
+            a = np.char.decode(a, "utf-8", "replace")
+        sides = lambda shape: [n for n in shape if n != 1]
+        if sides(a.shape) != sides(b.shape):
+            yield f"array {name!r}: shape {b.shape}, the source has {a.shape}"
+        elif a.dtype.kind in "SU" or b.dtype.kind in "SU":
+            if [str(x) for x in a.ravel()] != [str(x) for x in b.ravel()]:
+                yield f"array {name!r}: the texts differ"
+        elif not np.array_equal(a.astype(b.dtype).ravel(), b.ravel(), equal_nan=b.dtype.kind in "fc"):
+            yield f"array {name!r}: the values differ"
+
+
 def unpacked(dtype, data):
     """Elements of under a byte, one a byte."""
     if dtype not in PACKED:
@@ -496,6 +637,9 @@ def compare_arrays(source, out):
     left, right = load_arrays(source), load_arrays(out)
     if len(left) == 1 and len(right) == 1:
         left, right = {"": next(iter(left.values()))}, {"": next(iter(right.values()))}
+    if out.suffix.lower() in LOOSE:
+        yield from compare_loose(left, right)
+        return
     for name in left.keys() - right.keys():
         yield f"array {name!r} is missing"
     for name in right.keys() - left.keys():

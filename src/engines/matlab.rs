@@ -1,4 +1,5 @@
-//! What MATLAB's files of any version share: how places are written, and how cells and structs hold what is in them.
+//! What MATLAB's files of any version share: how places are written, how cells and structs hold what is in them, and
+//! what variables may be called.
 
 use crate::bytes::error::Result;
 use crate::bytes::limits;
@@ -6,7 +7,7 @@ use crate::bytes::strides;
 use crate::bytes::task::Task;
 use crate::data::node::{Children, Listing, Node, page_of};
 use parking_lot::Mutex;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -91,4 +92,83 @@ pub fn structs(
         let node = Node::new(format!("({})", place(n, &shape)), "struct").separator(".");
         Ok(Node { children, ..node })
     })
+}
+
+/// The most characters of a name: MATLAB's `namelengthmax`.
+const LONGEST: usize = 63;
+/// The words that are no names: MATLAB's `iskeyword`.
+const KEYWORDS: [&str; 20] = [
+    "break",
+    "case",
+    "catch",
+    "classdef",
+    "continue",
+    "else",
+    "elseif",
+    "end",
+    "for",
+    "function",
+    "global",
+    "if",
+    "otherwise",
+    "parfor",
+    "persistent",
+    "return",
+    "spmd",
+    "switch",
+    "try",
+    "while",
+];
+
+/// A name as MATLAB's variables and fields have it: a letter, then letters, digits and underscores; the same where it is
+/// one. <https://www.mathworks.com/help/matlab/ref/matlab.lang.makevalidname.html>
+pub fn variable_name(name: &str) -> String {
+    let replaced = name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' });
+    let out: String = replaced.collect();
+    let is_word = KEYWORDS.contains(&out.as_str());
+    let starts = out.chars().next().is_some_and(|c| c.is_ascii_alphabetic());
+    let out = if starts && !is_word { out } else { format!("x{out}") };
+    out.chars().take(LONGEST).collect()
+}
+
+/// Names for variables beside each other: valid, and no two the same.
+pub fn variable_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let mut taken = HashSet::new();
+    names.into_iter().map(|name| free_name(&mut taken, name)).collect()
+}
+
+/// A valid name that is not among those that are taken, which it is then.
+pub fn free_name(taken: &mut HashSet<String>, name: &str) -> String {
+    let first = variable_name(name);
+    let numbered = (2u64..).map(|n| {
+        let end = format!("_{n}");
+        let start: String = first.chars().take(LONGEST - end.len().min(LONGEST)).collect();
+        start + &end
+    });
+    let mut all = std::iter::once(first.clone()).chain(numbered);
+    all.find(|name| taken.insert(name.clone())).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_matlab() {
+        for (name, wanted) in [
+            ("a_1", "a_1"),
+            ("1a", "x1a"),
+            ("_a", "x_a"),
+            ("a b", "a_b"),
+            ("end", "xend"),
+            ("", "x"),
+            ("é", "x_"),
+        ] {
+            assert_eq!(variable_name(name), wanted);
+        }
+        assert_eq!(variable_names(["a b", "a_b", "a.b"]), ["a_b", "a_b_2", "a_b_3"]);
+        let long = "n".repeat(80);
+        let names = variable_names([long.as_str(), long.as_str()]);
+        assert_eq!((names[0].len(), names[1].len(), names[1].ends_with("_2")), (63, 63, true));
+    }
 }

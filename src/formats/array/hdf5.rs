@@ -95,6 +95,7 @@ pub static MATLAB: Format = Format {
     mime: &["application/x-matlab-data"],
     sniff: Some(sniff_matlab),
     reads: &[Kind::Array, Kind::Text],
+    targets: &[Target::new("mat73", "MATLAB 7.3 MAT-file", &["mat"], &write::MATLAB)],
     ..Format::new("mat73", "MATLAB 7.3 MAT-file", open)
 };
 
@@ -115,6 +116,7 @@ pub static NETCDF4: Format = Format {
     magic: &[crate::data::sniff::Magic::at(0, superblock::SIGNATURE)],
     sniff: Some(sniff_netcdf),
     reads: &[Kind::Array, Kind::Table],
+    targets: &[Target::new("netcdf4", "NetCDF-4", &["nc", "nc4"], &write::NETCDF4)],
     ..Format::new("netcdf4", "NetCDF-4", open_netcdf)
 };
 

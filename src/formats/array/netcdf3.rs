@@ -11,6 +11,7 @@
 
 mod data;
 mod header;
+mod write;
 
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
@@ -19,7 +20,7 @@ use crate::data::cf;
 use crate::data::content::array::{Axis, Plain};
 use crate::data::content::{Array, ArrayFacts, Content, Kind};
 use crate::data::dtype::DType;
-use crate::data::format::{Format, Opening};
+use crate::data::format::{Format, Opening, Target};
 use crate::data::node::{Node, Value};
 use crate::data::sniff::Magic;
 use data::{Recorded, Texts};
@@ -34,6 +35,7 @@ pub static FORMAT: Format = Format {
     mime: &["application/x-netcdf"],
     magic: &[Magic::at(0, b"CDF\x01"), Magic::at(0, b"CDF\x02"), Magic::at(0, b"CDF\x05")],
     reads: &[Kind::Array],
+    targets: &[Target::new("netcdf3", "NetCDF classic", &["nc", "nc3", "cdf"], &write::WRITER)],
     ..Format::new("netcdf3", "NetCDF classic", open)
 };
 
@@ -261,6 +263,11 @@ impl<'a> File<'a> {
         if let (Some(Content::Array(array)), false) = (&node.content, self.is_recorded(variable)) {
             let bytes = array.facts().bytes_stored.unwrap_or(0);
             node.span = Some(variable.begin..variable.begin.saturating_add(bytes));
+        }
+        if variable.kind == Type::Char {
+            // What is given are texts already.
+            let all = std::mem::take(&mut node.attributes);
+            (node.reserved, node.attributes) = all.into_iter().partition(|(name, _)| name == "_Encoding");
         }
         if stored_type(variable) != variable.kind.dtype() {
             node.remarks.push(cf::UNSIGNED.to_owned());

@@ -7,11 +7,13 @@
 mod attributes;
 mod cells;
 mod library;
+mod matlab;
+mod netcdf;
 mod scales;
+mod settings;
 mod types;
 
 use crate::bytes::error::{Error, Result};
-use crate::bytes::limits;
 use crate::bytes::task::Task;
 use crate::data::adapt::{TableArray, arrow_of};
 use crate::data::chunked::write;
@@ -24,44 +26,28 @@ use crate::data::scan::array_bytes;
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, Fields};
 use cells::{Cell, Rows};
-use library::{Dataset, File, Group, Storage, Type};
+use library::{Compression, Dataset, File, Group, Storage, Type};
+pub use matlab::WRITER as MATLAB;
+pub use netcdf::WRITER as NETCDF4;
+use settings::{AUTO, CHUNKS, COMPRESSION, FLETCHER32, LEVEL, LIBVER, NULLS, SHUFFLE, Settings, filtered};
 use std::collections::BTreeSet;
-use std::io::Write;
 use std::sync::Arc;
 
-const COMPRESSION: OptionSpec =
-    OptionSpec::new("compression", "How chunks are compressed").one_of("gzip", &["gzip", "none"]);
-const LEVEL: OptionSpec = OptionSpec::new("level", "How hard gzip tries: 1 is fast, 9 is small")
-    .one_of("4", &["1", "2", "3", "4", "5", "6", "7", "8", "9"]);
-const SHUFFLE: OptionSpec =
-    OptionSpec::new("shuffle", "Sort the bytes of numbers by their place, which makes them compress better")
-        .one_of("yes", &["yes", "no"]);
-const CHUNK: OptionSpec = OptionSpec::new(
-    "chunk",
-    "The shape of a chunk, as 100,100; auto takes about 1 MB, none stores in one piece",
+const LAYOUT: OptionSpec = OptionSpec::new(
+    "layout",
+    "A table as one dataset of records (compound), or as a group with a dataset for each column",
 )
-.default("auto");
-const TABLES: OptionSpec =
-    OptionSpec::new("tables", "A table as one dataset of records, or as one dataset a column")
-        .one_of("records", &["records", "columns"]);
+.one_of("records", &["records", "columns"]);
 const NAME: OptionSpec = OptionSpec::new("name", "The path of a table in the file").default("table");
-const NULLS: OptionSpec = OptionSpec::new(
-    "nulls",
-    "What happens to null cells, which HDF5 cannot hold: an error, or empty text, zero or NaN",
-)
-.one_of("refuse", &["refuse", "fill"]);
-
 /// The writer.
 pub const WRITER: Writer = Writer {
     many: true,
     metadata: Metadata::Tree,
     scales: true,
-    options: &[COMPRESSION, LEVEL, SHUFFLE, CHUNK, TABLES, NAME, NULLS],
+    options: &[COMPRESSION, LEVEL, SHUFFLE, FLETCHER32, CHUNKS, LIBVER, LAYOUT, NAME, NULLS],
     ..Writer::new(&[Kind::Array, Kind::Table], losses, write)
 };
 
-/// Bytes of a chunk whose shape nobody chose.
-const AUTO: u64 = 1 << 20;
 /// Rows of a chunk of elements without a size, which take 16 bytes or more each in the dataset itself.
 const ROWS: u64 = 4096;
 
@@ -174,66 +160,13 @@ fn column_losses(path: &str, name: &str, data_type: &DataType, losses: &mut Vec<
     losses.push(Loss { possible, ..note(LossKind::Type, what).at(path).of(name) });
 }
 
-/// What was set.
-struct Settings {
-    storage: Storage,
-    /// `None` for auto, empty for one piece.
-    chunk: Option<Vec<u64>>,
-    fill: bool,
-}
-
-impl Settings {
-    fn of(options: &Options) -> Result<Self> {
-        let gzip = match options.choice(&COMPRESSION)? {
-            "gzip" => Some(options.choice(&LEVEL)?.parse().unwrap_or(4)),
-            _ => None,
-        };
-        let shuffle = gzip.is_some() && options.choice(&SHUFFLE)? == "yes";
-        let chunk = match options.choice(&CHUNK)? {
-            "none" if gzip.is_some() && options.get(COMPRESSION.name).is_some() => {
-                return Err(Error::unsupported(
-                    "chunk=none: what is compressed is in chunks; set compression=none",
-                ));
-            }
-            "none" => Some(Vec::new()),
-            text => write::sides(CHUNK.name, text)?,
-        };
-        let fill = options.choice(&NULLS)? == "fill";
-        Ok(Settings { storage: Storage { chunk: None, shuffle, gzip, whole: false }, chunk, fill })
-    }
-
-    /// The storage of a dataset of this shape with elements of `size` bytes.
-    fn storage(&self, shape: &[u64], size: u64, most: u64) -> Result<Storage> {
-        let one_piece = Storage::default();
-        if shape.is_empty() || shape.contains(&0) {
-            return Ok(one_piece);
-        }
-        let chunk = match &self.chunk {
-            None if self.storage.gzip.is_none() && most == AUTO => return Ok(one_piece),
-            None => write::halved(shape, (most / size.max(1)).max(1)),
-            Some(chunk) if chunk.is_empty() => return Ok(one_piece),
-            Some(chunk) if chunk.len() != shape.len() => {
-                return Err(Error::unsupported(format!(
-                    "chunk={chunk:?} of {} dimensions for an array of {}",
-                    chunk.len(),
-                    shape.len()
-                )));
-            }
-            // A chunk beyond the array would only be padding.
-            Some(chunk) => chunk.iter().zip(shape).map(|(side, len)| *side.min(len)).collect(),
-        };
-        limits::check(limits::bytes(&chunk, size)?, limits::CHUNK, "a chunk")?;
-        Ok(Storage { chunk: Some(chunk), ..self.storage.clone() })
-    }
-}
-
 fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink) -> Result<()> {
     let settings = Settings::of(options)?;
     sink.flush()?;
     let Some(path) = sink.path() else {
         return Err(Error::unsupported("HDF5 is written to files only: its library wants one"));
     };
-    let file = File::create(path)?;
+    let file = File::create(path, &settings::creation(options)?)?;
     match &payload.data {
         Data::Arrays(arrays) => {
             let total = arrays.iter().filter_map(|(_, array)| array_bytes(array.as_ref()).ok());
@@ -251,7 +184,7 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
             attributes::write(&file, &payload.attributes, &DType::U8)?;
             scales::write(&file, &made)?;
         }
-        Data::Table(table) if options.choice(&TABLES)? == "columns" => {
+        Data::Table(table) if options.choice(&LAYOUT)? == "columns" => {
             let group = columns(task, &file, options.choice(&NAME)?, table, &settings)?;
             attributes::write(&group, &payload.attributes, &DType::U8)?;
         }
@@ -354,25 +287,11 @@ fn one_piece(task: &Task, dataset: &Dataset, datatype: &Type, array: &dyn Array)
 /// Chunks are read, shuffled and compressed several at a time, and written in order.
 fn chunks(task: &Task, dataset: &Dataset, array: &dyn Array, chunk: &[u64], storage: &Storage) -> Result<()> {
     let size = array.dtype().size() as usize;
-    let made = |index: &[u64]| filtered(write::elements(task, array, chunk, index)?, size, storage);
+    let made = |index: &[u64]| filtered(write::elements(task, array, chunk, index)?, size, &storage.filters);
     write::each_chunk(task, array, chunk, made, |index, bytes| {
         let start: Vec<u64> = index.iter().zip(chunk).map(|(at, side)| at * side).collect();
         dataset.write_chunk(&start, &bytes)
     })
-}
-
-fn filtered(bytes: Vec<u8>, size: usize, storage: &Storage) -> Result<Vec<u8>> {
-    let bytes =
-        if storage.shuffle && size > 1 { crate::bytes::codec::shuffle::shuffle(&bytes, size) } else { bytes };
-    match storage.gzip {
-        None => Ok(bytes),
-        Some(level) => {
-            let room = Vec::with_capacity(bytes.len() / 2);
-            let mut encoder = flate2::write::ZlibEncoder::new(room, flate2::Compression::new(level));
-            encoder.write_all(&bytes)?;
-            Ok(encoder.finish()?)
-        }
-    }
 }
 
 /// Whether records have members that HDF5 has no type for, and go through Arrow columns.
@@ -380,6 +299,14 @@ fn is_mixed(dtype: &DType) -> bool {
     dtype.record().is_some_and(|record| !record.fields.is_empty())
         && !types::is_there(dtype)
         && arrow_of(dtype).is_some()
+}
+
+/// The storage of what the library compresses itself: it has no Zstandard.
+fn by_library(mut storage: Storage) -> Storage {
+    if let Compression::Zstd(_) = storage.filters.compression {
+        storage.filters.compression = Compression::Gzip(4);
+    }
+    storage
 }
 
 /// Elements without a size, through Arrow columns.
@@ -390,7 +317,7 @@ fn rows(task: &Task, file: &File, path: &str, array: &dyn Array, settings: &Sett
     };
     let cell = Cell::of(&arrow);
     let datatype = cell.datatype()?;
-    let storage = settings.storage(array.shape(), (cell.size() as u64).max(1), ROWS * 16)?;
+    let storage = by_library(settings.storage(array.shape(), (cell.size() as u64).max(1), ROWS * 16)?);
     let dataset = file.dataset(path, &datatype, array.shape(), &storage)?;
     for region in pieces(array.shape(), ROWS * 4) {
         task.check()?;
@@ -424,7 +351,7 @@ fn columns(
         let cell = Cell::of(field.data_type());
         let datatype = cell.datatype()?;
         let most = if matches!(cell, Cell::Fixed(..)) { AUTO } else { ROWS * 16 };
-        let storage = settings.storage(&[count], (cell.size() as u64).max(1), most)?;
+        let storage = by_library(settings.storage(&[count], (cell.size() as u64).max(1), most)?);
         let dataset = file.dataset(&format!("{group}/{column}"), &datatype, &[count], &storage)?;
         made.push((cell, datatype, dataset));
     }
@@ -451,3 +378,6 @@ fn columns(
     })?;
     Ok(made_group)
 }
+
+#[cfg(test)]
+mod tests;

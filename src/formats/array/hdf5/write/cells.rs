@@ -87,6 +87,11 @@ pub(super) struct Rows {
 }
 
 impl Rows {
+    /// So many rows of bytes that hold no places.
+    pub(super) fn plain(bytes: Vec<u8>, count: usize) -> Rows {
+        Rows { bytes, kept: Vec::new(), count }
+    }
+
     /// The rows of a column.
     ///
     /// # Errors

@@ -6,8 +6,9 @@
 use crate::bytes::error::{Error, Result};
 use hdf5::globals as g;
 use hdf5_sys::h5::hsize_t;
+use hdf5_sys::h5f::H5F_libver_t;
 use hdf5_sys::h5i::{H5Idec_ref, hid_t};
-use hdf5_sys::{h5a, h5d, h5f, h5g, h5l, h5p, h5r, h5s, h5t};
+use hdf5_sys::{h5a, h5d, h5f, h5g, h5l, h5p, h5r, h5s, h5t, h5z};
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -74,7 +75,7 @@ fn refused(error: Error, datatype: &Type) -> Error {
         hdf5::sync::sync(|| unsafe { h5t::H5Tencode(datatype.0.0, std::ptr::null_mut(), &raw mut size) });
     match counted >= 0 && size > MESSAGE {
         true => Error::unsupported(format!(
-            "{}; tables=columns gives each column its own dataset",
+            "{}; layout=columns gives each column its own dataset",
             error.message()
         )),
         false => error,
@@ -86,11 +87,37 @@ fn name(text: &str) -> Result<CString> {
 }
 
 /// A file that is being written.
-pub(super) struct File(Handle);
+pub(super) struct File {
+    handle: Handle,
+    /// Whether the order in which things were made is kept.
+    ordered: bool,
+}
+
+/// How a file is made.
+pub(super) struct Creation {
+    /// The oldest and the newest version of the library whose structures are used.
+    pub(super) versions: (H5F_libver_t, H5F_libver_t),
+    /// Whether the order in which links and attributes were made is kept.
+    pub(super) ordered: bool,
+    /// Bytes that are left to others before the file begins: 0, or a power of two from 512 on.
+    pub(super) user_block: u64,
+}
+
+impl Default for Creation {
+    fn default() -> Self {
+        let versions = (H5F_libver_t::H5F_LIBVER_EARLIEST, LATEST);
+        Creation { versions, ordered: false, user_block: 0 }
+    }
+}
+
+/// The newest version that the library knows.
+pub(super) const LATEST: H5F_libver_t = h5f::H5F_LIBVER_LATEST;
+/// The order of creation is kept, and indexed.
+const IN_ORDER: u32 = h5p::H5P_CRT_ORDER_TRACKED | h5p::H5P_CRT_ORDER_INDEXED;
 
 impl File {
     /// Makes the file at `path` anew. It stays unlocked: the caller holds a lock of its own on it.
-    pub(super) fn create(path: &Path) -> Result<Self> {
+    pub(super) fn create(path: &Path, how: &Creation) -> Result<Self> {
         let what = "HDF5: the file could not be made";
         let bytes = CString::new(path.as_os_str().as_bytes()).map_err(|_| Error::io(what))?;
         let access = properties(*g::H5P_FILE_ACCESS)?;
@@ -100,18 +127,30 @@ impl File {
         done(what, || unsafe {
             h5p::H5Pset_fclose_degree(access.0, h5f::H5F_close_degree_t::H5F_CLOSE_STRONG)
         })?;
+        let create = properties(*g::H5P_FILE_CREATE)?;
+        // SAFETY: live handles and plain numbers.
+        done(what, || unsafe {
+            let mut ok = h5p::H5Pset_libver_bounds(access.0, how.versions.0, how.versions.1)
+                .min(h5p::H5Pset_userblock(create.0, how.user_block));
+            if how.ordered {
+                ok = ok
+                    .min(h5p::H5Pset_link_creation_order(create.0, IN_ORDER))
+                    .min(h5p::H5Pset_attr_creation_order(create.0, IN_ORDER));
+            }
+            ok
+        })?;
         // SAFETY: as above.
         let file = handle(what, || unsafe {
-            h5f::H5Fcreate(bytes.as_ptr(), h5f::H5F_ACC_TRUNC, DEFAULT, access.0)
+            h5f::H5Fcreate(bytes.as_ptr(), h5f::H5F_ACC_TRUNC, create.0, access.0)
         })?;
-        Ok(File(file))
+        Ok(File { handle: file, ordered: how.ordered })
     }
 
     /// Writes what is still in memory. Closing alone would not tell of a full disk.
     pub(super) fn finish(self) -> Result<()> {
         // SAFETY: a live handle.
         done("HDF5: the file could not be finished", || unsafe {
-            h5f::H5Fflush(self.0.0, h5f::H5F_scope_t::H5F_SCOPE_LOCAL)
+            h5f::H5Fflush(self.handle.0, h5f::H5F_scope_t::H5F_SCOPE_LOCAL)
         })
     }
 
@@ -124,8 +163,11 @@ impl File {
         storage: &Storage,
     ) -> Result<Dataset> {
         let what = format!("HDF5: {path:?} could not be made");
+        if let (true, Some((above, _))) = (self.ordered, path.rsplit_once('/')) {
+            self.group(above)?;
+        }
         let path = name(path)?;
-        let space = space(shape)?;
+        let space = growing(shape, &storage.unlimited)?;
         let links = properties(*g::H5P_LINK_CREATE)?;
         let create = properties(*g::H5P_DATASET_CREATE)?;
         done(&what, || {
@@ -141,19 +183,30 @@ impl File {
                         let never = h5d::H5D_fill_time_t::H5D_FILL_TIME_NEVER;
                         ok = ok.min(h5p::H5Pset_fill_time(create.0, never));
                     }
-                    if storage.shuffle {
+                    if storage.filters.shuffle {
                         ok = ok.min(h5p::H5Pset_shuffle(create.0));
                     }
-                    if let Some(level) = storage.gzip {
-                        ok = ok.min(h5p::H5Pset_deflate(create.0, level));
+                    ok = ok.min(match storage.filters.compression {
+                        Compression::None => 0,
+                        Compression::Gzip(level) => h5p::H5Pset_deflate(create.0, level),
+                        // Optional, so that the library makes a dataset of what it cannot compress itself.
+                        Compression::Zstd(level) => {
+                            h5p::H5Pset_filter(create.0, ZSTD, h5z::H5Z_FLAG_OPTIONAL, 1, &raw const level)
+                        }
+                    });
+                    if storage.filters.fletcher32 {
+                        ok = ok.min(h5p::H5Pset_fletcher32(create.0));
                     }
+                }
+                if self.ordered {
+                    ok = ok.min(h5p::H5Pset_attr_creation_order(create.0, IN_ORDER));
                 }
                 ok
             }
         })?;
         // SAFETY: live handles and a text that ends with zero.
         let dataset = handle(&what, || unsafe {
-            h5d::H5Dcreate2(self.0.0, path.as_ptr(), datatype.0.0, space.0, links.0, create.0, DEFAULT)
+            h5d::H5Dcreate2(self.handle.0, path.as_ptr(), datatype.0.0, space.0, links.0, create.0, DEFAULT)
         });
         Ok(Dataset(dataset.map_err(|error| refused(error, datatype))?))
     }
@@ -161,18 +214,29 @@ impl File {
     /// The group at `path`; it and those above it are made where they are not there.
     pub(super) fn group(&self, path: &str) -> Result<Group> {
         let what = format!("HDF5: the group {path:?} could not be made");
+        let create = properties(*g::H5P_GROUP_CREATE)?;
+        if self.ordered {
+            // SAFETY: a live handle.
+            done(&what, || unsafe {
+                h5p::H5Pset_link_creation_order(create.0, IN_ORDER)
+                    .min(h5p::H5Pset_attr_creation_order(create.0, IN_ORDER))
+            })?;
+        }
+        let links = properties(*g::H5P_LINK_CREATE)?;
+        // SAFETY: as above.
+        done(&what, || unsafe { h5p::H5Pset_char_encoding(links.0, h5t::H5T_cset_t::H5T_CSET_UTF8) })?;
         let mut at = 0;
         let mut group = None;
         for part in path.split('/') {
             at += part.len() + 1;
             let path = name(path.get(..at - 1).unwrap_or(path))?;
             // SAFETY: live handles and a text that ends with zero.
-            let there = hdf5::sync::sync(|| unsafe { h5l::H5Lexists(self.0.0, path.as_ptr(), DEFAULT) });
+            let there = hdf5::sync::sync(|| unsafe { h5l::H5Lexists(self.handle.0, path.as_ptr(), DEFAULT) });
             // SAFETY: as above.
             group = Some(handle(&what, || unsafe {
                 match there > 0 {
-                    true => h5g::H5Gopen2(self.0.0, path.as_ptr(), DEFAULT),
-                    false => h5g::H5Gcreate2(self.0.0, path.as_ptr(), DEFAULT, DEFAULT, DEFAULT),
+                    true => h5g::H5Gopen2(self.handle.0, path.as_ptr(), DEFAULT),
+                    false => h5g::H5Gcreate2(self.handle.0, path.as_ptr(), links.0, create.0, DEFAULT),
                 }
             })?);
         }
@@ -187,7 +251,7 @@ impl File {
         // SAFETY: live handles, a text that ends with zero, and room for one reference.
         done(&what, || unsafe {
             let to = (&raw mut reference).cast();
-            h5r::H5Rcreate(to, self.0.0, path.as_ptr(), h5r::H5R_type_t::H5R_OBJECT1, -1)
+            h5r::H5Rcreate(to, self.handle.0, path.as_ptr(), h5r::H5R_type_t::H5R_OBJECT1, -1)
         })?;
         Ok(reference)
     }
@@ -255,7 +319,7 @@ pub(super) trait Described {
 
 impl Described for File {
     fn handle(&self) -> &Handle {
-        &self.0
+        &self.handle
     }
 }
 
@@ -271,14 +335,37 @@ impl Described for Dataset {
     }
 }
 
+/// What chunks are compressed by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Compression {
+    #[default]
+    None,
+    /// Deflate of this level.
+    Gzip(u32),
+    /// Zstandard of this level, the registered filter 32015.
+    Zstd(u32),
+}
+
+/// The number that is registered for Zstandard: <https://github.com/HDFGroup/hdf5_plugins/blob/master/docs/RegisteredFilterPlugins.md>
+const ZSTD: i32 = 32_015;
+
+/// What chunks go through, in this order.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Filters {
+    pub(super) shuffle: bool,
+    pub(super) compression: Compression,
+    pub(super) fletcher32: bool,
+}
+
 /// How a dataset is stored: in one piece, or in chunks with filters.
 #[derive(Clone, Default)]
 pub(super) struct Storage {
     pub(super) chunk: Option<Vec<u64>>,
-    pub(super) shuffle: bool,
-    pub(super) gzip: Option<u32>,
+    pub(super) filters: Filters,
     /// Every element will be written, none holds a place in memory: no fill values are needed.
     pub(super) whole: bool,
+    /// For each dimension whether it can grow; none where it is empty.
+    pub(super) unlimited: Vec<bool>,
 }
 
 /// A dataset that is being written.
@@ -341,6 +428,22 @@ impl Dataset {
 fn properties(class: hid_t) -> Result<Handle> {
     // SAFETY: a class of the library's own.
     handle("HDF5: no property list could be made", || unsafe { h5p::H5Pcreate(class) })
+}
+
+/// A dataspace some of whose dimensions can grow.
+fn growing(shape: &[u64], unlimited: &[bool]) -> Result<Handle> {
+    if shape.len() != unlimited.len() || !unlimited.contains(&true) {
+        return space(shape);
+    }
+    let most: Vec<hsize_t> = shape
+        .iter()
+        .zip(unlimited)
+        .map(|(len, grows)| if *grows { h5s::H5S_UNLIMITED } else { *len })
+        .collect();
+    // SAFETY: as many numbers as the rank says, twice.
+    handle("HDF5: no dataspace could be made", || unsafe {
+        h5s::H5Screate_simple(shape.len() as i32, shape.as_ptr(), most.as_ptr())
+    })
 }
 
 fn space(shape: &[u64]) -> Result<Handle> {

@@ -11,7 +11,7 @@ use crate::data::content::Array;
 use std::collections::BTreeMap;
 
 /// How NetCDF marks a dimension that has no variable.
-const NO_VARIABLE: &str = "This is a netCDF dimension but not a netCDF variable.";
+pub(super) const NO_VARIABLE: &str = "This is a netCDF dimension but not a netCDF variable.";
 
 /// Which scale each dimension of an array has.
 struct Attached {
@@ -85,7 +85,7 @@ pub(super) fn write(file: &File, made: &[WrittenArray<'_>]) -> Result<()> {
 }
 
 /// Makes a dataset a scale.
-fn mark(dataset: &Dataset, name: &str) -> Result<()> {
+pub(super) fn mark(dataset: &Dataset, name: &str) -> Result<()> {
     for (attribute, text) in [("CLASS", "DIMENSION_SCALE"), ("NAME", name)] {
         // A scale may have another name than its dataset.
         if !dataset.has(attribute)? {
@@ -96,7 +96,7 @@ fn mark(dataset: &Dataset, name: &str) -> Result<()> {
 }
 
 /// Writes down whose scale it is.
-fn refer(dataset: &Dataset, list: &[(Reference, u32)]) -> Result<()> {
+pub(super) fn refer(dataset: &Dataset, list: &[(Reference, u32)]) -> Result<()> {
     let members = [
         ("dataset".to_owned(), 0, Type::reference()?),
         ("dimension".to_owned(), size_of::<Reference>(), Type::integer(4, false)?),
@@ -113,6 +113,24 @@ fn refer(dataset: &Dataset, list: &[(Reference, u32)]) -> Result<()> {
     unsafe { dataset.attribute("REFERENCE_LIST", &datatype, Some(&[list.len() as u64]), &bytes) }
 }
 
+/// Writes down which scale each dimension of a dataset has, by the paths of these.
+pub(super) fn attach(file: &File, dataset: &Dataset, scales: &[Option<String>]) -> Result<()> {
+    if scales.iter().all(Option::is_none) {
+        return Ok(());
+    }
+    let one = |scale: &Option<String>| scale.as_ref().map(|path| file.reference(path)).transpose();
+    let references: Vec<Option<Reference>> = scales.iter().map(one).collect::<Result<_>>()?;
+    let mut bytes = Vec::new();
+    for reference in &references {
+        let place = reference.as_ref().map_or(0, |reference| std::ptr::from_ref(reference) as usize);
+        bytes.extend(usize::from(reference.is_some()).to_ne_bytes());
+        bytes.extend(place.to_ne_bytes());
+    }
+    let datatype = Type::reference()?.list()?;
+    // SAFETY: each element says one or none and points to so many references, which are alive.
+    unsafe { dataset.attribute("DIMENSION_LIST", &datatype, Some(&[scales.len() as u64]), &bytes) }
+}
+
 impl Attached {
     /// The names of all dimensions.
     fn names(&self) -> Vec<String> {
@@ -123,20 +141,7 @@ impl Attached {
     }
 
     fn write(&self, file: &File, dataset: &Dataset) -> Result<()> {
-        let rank = self.scales.len() as u64;
-        if self.scales.iter().any(Option::is_some) {
-            let one = |scale: &Option<String>| scale.as_ref().map(|path| file.reference(path)).transpose();
-            let references: Vec<Option<Reference>> = self.scales.iter().map(one).collect::<Result<_>>()?;
-            let mut bytes = Vec::new();
-            for reference in &references {
-                let place = reference.as_ref().map_or(0, |reference| std::ptr::from_ref(reference) as usize);
-                bytes.extend(usize::from(reference.is_some()).to_ne_bytes());
-                bytes.extend(place.to_ne_bytes());
-            }
-            let datatype = Type::reference()?.list()?;
-            // SAFETY: each element says one or none and points to so many references, which are alive.
-            unsafe { dataset.attribute("DIMENSION_LIST", &datatype, Some(&[rank]), &bytes)? };
-        }
+        attach(file, dataset, &self.scales)?;
         if self.labels.iter().any(|label| !label.is_empty()) {
             attributes::texts(dataset, "DIMENSION_LABELS", &self.labels)?;
         }
