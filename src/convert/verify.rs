@@ -279,7 +279,7 @@ impl Told<'_> {
                 // What is said of everything and comes true only for some values says too little.
                 && !(loss.possible && loss.subject.is_empty() && loss.path.is_empty())
         };
-        let of_values = |loss: &&Loss| match loss.kind {
+        let of_values = |loss: &Loss| match loss.kind {
             K::Type | K::Null | K::Nan | K::Zone | K::Precision | K::Nesting | K::Scale | K::Order => true,
             K::Attribute | K::Name | K::Chunks | K::Metadata => false,
         };

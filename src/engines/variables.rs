@@ -203,7 +203,7 @@ impl Variables {
             false => self.groups.push((above.clone(), name.to_owned(), attributes)),
         }
         for field in fields {
-            let (path, axes) = ([above.as_slice(), &[field.name.clone()]].concat(), axes.clone());
+            let (path, axes) = ([above.as_slice(), std::slice::from_ref(&field.name)].concat(), axes.clone());
             self.list.push(Variable {
                 path,
                 axes: named(axes, field.shape.len()),

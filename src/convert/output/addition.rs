@@ -15,7 +15,7 @@ use rustix::fs::{CWD, FlockOperation, RenameFlags, renameat_with};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -282,7 +282,11 @@ fn clean(task: &Task, root: &Path, known: KnownFiles) -> Result<()> {
         if rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
             continue;
         }
-        let Ok(list) = std::fs::read(entry.path().join(LIST)) else { continue };
+        let mut list = Vec::new();
+        let listed = File::open(entry.path().join(LIST)).and_then(|mut file| file.read_to_end(&mut list));
+        if listed.is_err() {
+            continue;
+        }
         // A last line without its end names a file that was not made.
         let whole = list.iter().rposition(|byte| *byte == b'\n').and_then(|end| list.get(..end));
         let text = String::from_utf8_lossy(whole.unwrap_or_default());

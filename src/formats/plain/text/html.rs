@@ -121,7 +121,8 @@ mod tests {
 
     /// The texts of all elements of this name.
     fn elements(page: &str, name: &str) -> Vec<String> {
-        let parts = page.split(&format!("<{name}")).skip(1);
+        let start = format!("<{name}");
+        let parts = page.split(&start).skip(1);
         let inner = |part: &str| {
             let (_, rest) = part.split_once('>').unwrap();
             let text = rest.split_once(&format!("</{name}>")).unwrap().0;

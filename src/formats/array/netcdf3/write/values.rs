@@ -199,8 +199,7 @@ impl<'a> Values<'a> {
             for (bytes, place) in parts.iter().zip(&layout.places) {
                 if place.recorded {
                     lay(bytes, &mut block, place.bytes, each, place.begin - start);
-                } else if count > 0 {
-                    let row = bytes.len() as u64 / count;
+                } else if let Some(row) = (bytes.len() as u64).checked_div(count) {
                     sink.seek(SeekFrom::Start(place.begin + at * row))?;
                     put(sink, bytes)?;
                 }

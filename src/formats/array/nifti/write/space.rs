@@ -57,7 +57,7 @@ impl Space {
             *to = from;
         }
         // The third dimension may be one that the array has not.
-        let affine = moved(told, &mut space.zooms, &regular);
+        let affine = moved(told, &mut space.zooms, regular);
         let is_cut = affine != told;
         if let Some((start, step)) = regular(3) {
             space.time_offset = start;

@@ -289,7 +289,7 @@ mod tests {
         let from = payload(&DType::F16, &[2], halves, None);
         let floats: Vec<u8> = [0.5f32, -2.0].iter().flat_map(|n| n.to_le_bytes()).collect();
         assert_eq!(all(back(written(&from, &[])).0.as_ref()), floats);
-        let from = payload(&DType::I32, &[1], (1 << 23_i32).to_le_bytes().to_vec(), Some(24));
+        let from = payload(&DType::I32, &[1], (1i32 << 23).to_le_bytes().to_vec(), Some(24));
         let mut out = std::io::Cursor::new(Vec::new());
         let error = write(&Task::new(), &from, &Options::default(), &mut out).unwrap_err();
         assert!(error.to_string().contains("does not fit the 24 bits"), "{error}");

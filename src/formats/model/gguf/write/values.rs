@@ -275,10 +275,11 @@ fn plain(value: &Json, shape: &Shape, dtype: Option<&DType>, out: &mut super::Co
 }
 
 fn float(value: f64, dtype: &DType, out: &mut super::Counted) -> Result<()> {
-    Ok(match dtype {
+    match dtype {
         DType::F32 => out.write_all(&(value as f32).to_le_bytes())?,
         _ => out.write_all(&value.to_le_bytes())?,
-    })
+    }
+    Ok(())
 }
 
 /// Copies a value of a GGUF file with its type: the same bits, whatever the version and the byte order of the file are.

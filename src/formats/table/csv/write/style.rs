@@ -72,7 +72,7 @@ impl Style {
         let first = |text: &[u8]| text.first().copied().unwrap_or_default();
         let special = [first(&delimiter), first(&quote), escape.as_deref().map_or(first(&delimiter), first)];
         let comma = options.choice(&DECIMAL)? == "comma";
-        let is_safe = special.iter().all(|byte| !PLAIN.contains(byte) && !(comma && *byte == b','));
+        let is_safe = special.iter().all(|byte| !(PLAIN.contains(byte) || comma && *byte == b','));
         let null = options.get(NULL.name).unwrap_or(NULL.default).to_owned();
         let lone = columns == 1;
         let style = Style { delimiter, quote, escape, quoting, null, end, lone, comma, is_safe, special };

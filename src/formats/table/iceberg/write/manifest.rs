@@ -205,10 +205,10 @@ fn data_file(location: &str, file: &Written, out: &mut Vec<u8>) {
     long(file.rows as i64, out);
     long(file.bytes as i64, out);
     let counted = || file.leaves.iter().filter(|leaf| !leaf.is_nested());
-    map(counted().map(|leaf| (leaf.id, leaf.values as i64)), |count, out| long(count, out), out);
-    map(counted().map(|leaf| (leaf.id, leaf.nulls as i64)), |count, out| long(count, out), out);
+    map(counted().map(|leaf| (leaf.id, leaf.values as i64)), long, out);
+    map(counted().map(|leaf| (leaf.id, leaf.nulls as i64)), long, out);
     let floats = || counted().filter(|leaf| leaf.data_type.is_floating());
-    map(floats().map(|leaf| (leaf.id, leaf.nans as i64)), |count, out| long(count, out), out);
+    map(floats().map(|leaf| (leaf.id, leaf.nans as i64)), long, out);
     for is_upper in [false, true] {
         let bounds = counted().filter_map(|leaf| Some((leaf.id, bound(leaf, is_upper)?)));
         map(bounds, |bound, out| bytes(&bound, out), out);

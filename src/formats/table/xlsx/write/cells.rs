@@ -157,7 +157,7 @@ impl<'a> Columns<'a> {
                 self.long(&shown, digits(&shown) <= DIGITS, at, out)
             }
             _ => match moment(array, row) {
-                Some((days, millis, style)) if millis == 0 => {
+                Some((days, 0, style)) => {
                     self.put(Cell::Number(format_args!("{days}"), style), at, out)
                 }
                 Some((days, millis, style)) => {
