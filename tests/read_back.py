@@ -498,6 +498,13 @@ def load_hdf5(path):
     return found
 
 
+def complex_of(real, imaginary):
+    """Without arithmetic, which makes other infinities."""
+    out = np.empty(real.shape, np.complex64 if real.dtype.itemsize == 4 else np.complex128)
+    out.real, out.imag = real, imaginary
+    return out
+
+
 def load_netcdf(path):
     """By netCDF4, and by SciPy too where it knows the version: both have to say the same."""
     import netCDF4
@@ -513,12 +520,11 @@ def load_netcdf(path):
             if array.dtype == object or array.dtype.kind == "U":
                 array = array.astype(str)
             elif variable.dtype == "S1" and array.ndim and variable.dimensions[-1].startswith("string"):
-                array = netCDF4.chartostring(array, "utf-8")
+                array = np.ascontiguousarray(array).view(f"S{array.shape[-1]}")[..., 0]
             if getattr(variable, "dtype_", None) is None and "dtype" in variable.ncattrs() and variable.getncattr("dtype") == "bool":
                 array = array.astype(bool)
             if variable.dimensions and variable.dimensions[-1] == "ri":
-                array = array[..., 0] + 1j * array[..., 1]
-                array = array.astype(np.complex64 if variable.dtype == np.float32 else np.complex128)
+                array = complex_of(array[..., 0], array[..., 1])
             found[before + name] = array_facts(array)
         for name, inner in group.groups.items():
             walk(inner, f"{before}{name}/")
@@ -558,8 +564,7 @@ def load_matlab(path):
                 return np.array(text_of(node))
             array = node[()].T
             if array.dtype.names:
-                array = array["real"] + 1j * array["imag"]
-                array = array.astype(np.complex64 if kind == "single" else np.complex128)
+                array = complex_of(array["real"], array["imag"])
             return array.astype(bool) if kind == "logical" else array
 
         def text_of(node):
@@ -583,6 +588,13 @@ def array_of_facts(dtype, shape, data):
     return np.frombuffer(data, kind).reshape(shape)
 
 
+def text_of_bytes(value):
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
+
+
 def plain_name(name):
     """Names that formats spell in other ways: `a/b c` is `a__b_c` somewhere."""
     parts = "".join(c if c.isalnum() else "_" for c in name).split("_")
@@ -592,6 +604,9 @@ def plain_name(name):
 def compare_loose(left, right):
     """Values in the type of the target, which may be wider, of the same shape but for sides of one."""
     left, right = ({plain_name(name): facts for name, facts in side.items()} for side in (left, right))
+    if left.keys() != right.keys() and len(left) == 1 and str(next(iter(left.values()))[0]).startswith(("[", "{")):
+        # Records, whose fields are arrays there; texts of records are left to `losses.rs`.
+        return
     if left.keys() != right.keys():
         yield f"arrays {sorted(right)}, the source has {sorted(left)}"
     for name in left.keys() & right.keys():
@@ -607,11 +622,13 @@ def compare_loose(left, right):
         if a.dtype.kind == "V" and b.dtype == np.uint8 and a.dtype.names is None:
             a = np.frombuffer(a.tobytes(), np.uint8).reshape(*a.shape, -1)
         if a.dtype.kind == "S":
-            a = np.char.decode(a, "utf-8", "replace")
+            a = np.vectorize(text_of_bytes, otypes=[object])(a) if a.size else a.astype(str)
+        if b.dtype.kind == "S":
+            b = np.vectorize(text_of_bytes, otypes=[object])(b) if b.size else b.astype(str)
         sides = lambda shape: [n for n in shape if n != 1]
         if sides(a.shape) != sides(b.shape):
             yield f"array {name!r}: shape {b.shape}, the source has {a.shape}"
-        elif a.dtype.kind in "SU" or b.dtype.kind in "SU":
+        elif a.dtype.kind in "OU" or b.dtype.kind in "OU":
             if [str(x) for x in a.ravel()] != [str(x) for x in b.ravel()]:
                 yield f"array {name!r}: the texts differ"
         elif not np.array_equal(a.astype(b.dtype).ravel(), b.ravel(), equal_nan=b.dtype.kind in "fc"):

@@ -4,11 +4,12 @@
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::adapt::{FieldArray, FieldPath, column_dtype};
+use crate::data::cell;
 use crate::data::content::{Array, array};
 use crate::data::dtype::{DType, Variable as Elements};
 use crate::data::format::{Attributes, Data, Loss, LossKind, Payload, loss, note};
 use crate::data::region::Region;
-use arrow::array::{Array as _, ArrayRef, AsArray};
+use arrow::array::{Array as _, ArrayRef, AsArray, StringArray};
 use arrow::compute::{cast, is_null, nullif};
 use arrow::datatypes::{DataType, Fields};
 use std::collections::BTreeSet;
@@ -35,11 +36,26 @@ impl Values {
     /// Those of reading; `Bug` for what delivers bytes.
     pub fn cells(&self, task: &Task, region: &Region) -> Result<ArrayRef> {
         match self {
-            Values::Array(array) => plain(&array.column(task, region)?),
+            Values::Array(array) => match array.dtype() {
+                DType::Bytes(_) => Ok(characters(&array.column(task, region)?)),
+                _ => plain(&array.column(task, region)?),
+            },
             Values::Cells(array, place) => field(array.column(task, region)?, place),
             Values::Column(_) => Err(Error::bug("a column of a table asked for by region")),
         }
     }
+}
+
+/// Fixed bytes as text: UTF-8, or Latin-1 where they are none.
+fn characters(column: &ArrayRef) -> ArrayRef {
+    let text = |row: usize| {
+        let bytes = cell::binary(column.as_ref(), row)?;
+        Some(match std::str::from_utf8(bytes) {
+            Ok(text) => text.to_owned(),
+            Err(_) => bytes.iter().map(|byte| char::from(*byte)).collect(),
+        })
+    };
+    Arc::new((0..column.len()).map(text).collect::<StringArray>())
 }
 
 /// One field of a column of records; it is null where its record is.
@@ -315,9 +331,7 @@ pub fn texts(column: &ArrayRef, fill: bool) -> Result<Vec<String>> {
     if nulls > 0 && !fill {
         return Err(refused(nulls));
     }
-    Ok((0..column.len())
-        .map(|row| crate::data::cell::text(column.as_ref(), row).unwrap_or_default())
-        .collect())
+    Ok((0..column.len()).map(|row| cell::text(column.as_ref(), row).unwrap_or_default()).collect())
 }
 
 /// The refusal of null cells.

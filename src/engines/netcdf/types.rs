@@ -17,8 +17,6 @@ pub enum Stored {
     Number(Number),
     /// As texts: NetCDF-4's strings, or characters along one more dimension.
     Text,
-    /// As texts of so many bytes.
-    Fixed(u32),
 }
 
 /// Numbers of one of NetCDF's types.
@@ -147,7 +145,6 @@ pub fn stored(dtype: &DType, version: Version) -> Option<Stored> {
         DType::C64 => number(DType::F32, Change::Same, Some(2)),
         DType::C128 => number(DType::F64, Change::Same, Some(2)),
         DType::Bytes(0) | DType::Void(0) | DType::Struct(_) => None,
-        DType::Bytes(size) if version.has_strings() => Some(Stored::Fixed(*size)),
         // Characters, as they are.
         DType::Bytes(size) => {
             number(DType::Bytes(1), Change::Same, Some(u64::from(*size)).filter(|size| *size > 1))
@@ -209,7 +206,8 @@ pub fn told(dtype: &DType, stored: &Stored, version: Version, is_part: bool) -> 
             let words = self::unit(*unit, false).map_or(String::new(), |word| format!(" of {word}"));
             said(format!("{dtype} becomes {}, counts{words}", number.dtype))
         }
-        (DType::Bytes(_), Stored::Number(_)) => said("fixed bytes become characters".to_owned()),
+        (DType::Bytes(1), _) if version.has_strings() => Vec::new(),
+        (DType::Bytes(_), _) => said("fixed bytes become characters".to_owned()),
         (_, Stored::Number(number)) if number.inner.is_some() => {
             let what = if dtype.is_complex() { "real and imaginary parts" } else { "bytes" };
             said(format!("{dtype} becomes {} along one more dimension, of its {what}", number.dtype))

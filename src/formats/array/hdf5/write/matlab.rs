@@ -89,10 +89,8 @@ fn stored(dtype: &DType) -> Option<Stored> {
         DType::Bool => number(&DType::U8, Change::Same),
         DType::C64 | DType::C128 => number(dtype, Change::Same),
         DType::C32 => number(&DType::C64, Change::Halves),
-        other => match kept_types::stored(other, Version::Four)? {
-            Stored::Fixed(_) => Some(Stored::Text),
-            stored => Some(stored),
-        },
+        DType::Bytes(size) if *size > 0 => Some(Stored::Text),
+        other => kept_types::stored(other, Version::Four),
     }
 }
 
@@ -240,7 +238,6 @@ fn told(variable: &Variable, stored: &Stored, options: &Options, is_seen: bool) 
                 say(note(LossKind::Type, "complex32 becomes complex64, exactly"), is_seen);
             }
         }
-        Stored::Fixed(_) => {}
     }
     if !is_part && !is_text {
         let reversed: Vec<u64> = variable.shape.iter().rev().copied().collect();

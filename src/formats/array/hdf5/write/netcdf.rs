@@ -12,7 +12,6 @@ use super::{ROWS, by_library, chunks, one_piece, scales, types};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::content::{Array, Kind, Table};
-use crate::data::dtype::DType;
 use crate::data::format::{Loss, LossKind, Metadata, OptionSpec, Options, Payload, Sink, Writer, note};
 use crate::data::region::pieces;
 use crate::data::scan::{array_bytes, scan};
@@ -159,7 +158,6 @@ impl Made {
             let (shape, grows) = self.shape(kept);
             let datatype = match &kept.stored {
                 Stored::Number(number) => types::of(&number.dtype)?,
-                Stored::Fixed(size) => types::of(&DType::Bytes(*size))?,
                 Stored::Text => Some(Type::texts()?),
             };
             let datatype = datatype.ok_or_else(|| Error::bug("a type of NetCDF that HDF5 has not"))?;
@@ -217,9 +215,7 @@ impl Made {
         let array: Arc<dyn Array> = match (&kept.stored, &kept.source.values) {
             (_, Values::Column(_)) => return Ok(()),
             (Stored::Text, values) => return texts(task, kept, values, made),
-            (Stored::Fixed(_), Values::Array(array)) => array.clone(),
             (Stored::Number(number), _) => Arc::new(Numbers::new(&kept.source, number, made.nulls.clone())),
-            _ => return Err(Error::bug("fixed texts that are none")),
         };
         match &made.storage.chunk {
             Some(chunk) if !array.shape().contains(&0) => {
