@@ -152,7 +152,7 @@ mod tests {
         let mut state = 1u32;
         let next = |n: usize| {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            if n % 3 == 0 { (state >> 24) as u8 } else { (n / 1000) as u8 }
+            if n.is_multiple_of(3) { (state >> 24) as u8 } else { (n / 1000) as u8 }
         };
         (0..len).map(next).collect()
     }

@@ -270,7 +270,7 @@ mod tests {
         let byte = |n: u32| match noise {
             0 => (n / 999) as u8,
             1 => hash(n),
-            2 => hash(n / 4).wrapping_mul((n % 4 == 0).into()),
+            2 => hash(n / 4).wrapping_mul(n.is_multiple_of(4).into()),
             _ => (n % 9 + n / 70_000) as u8,
         };
         (0..len as u32).map(byte).collect()

@@ -350,7 +350,7 @@ mod tests {
 
     fn written(payload: &Payload, options: &[(&str, &str)]) -> Vec<u8> {
         let mut set = Options::default();
-        options.iter().for_each(|(name, value)| set.set(*name, *value));
+        options.iter().for_each(|(name, value)| set.set(name, *value));
         let mut out = std::io::Cursor::new(Vec::new());
         write(&Task::new(), payload, &set, &mut out).unwrap();
         out.into_inner()

@@ -61,7 +61,7 @@ impl Export {
             }
         }
         let all =
-            self.keep.listed.get(jobs, &self.keep.changes, JobSpec::view(""), |task| listed(task)).ready();
+            self.keep.listed.get(jobs, &self.keep.changes, JobSpec::view(""), listed).ready();
         let all: Arc<Vec<(String, Recipe)>> = all.unwrap_or_default();
         let fits = |recipe: &Recipe| {
             types.iter().find(|file_type| Some(file_type.id) == recipe.to.as_deref()).copied()

@@ -18,7 +18,7 @@ fn plain(dtype: DType, shape: &[u64], bytes: Vec<u8>) -> Arc<dyn Array> {
 
 fn options(set: &[(&str, &str)]) -> Options {
     let mut options = Options::default();
-    set.iter().for_each(|(name, value)| options.set(*name, *value));
+    set.iter().for_each(|(name, value)| options.set(name, *value));
     options
 }
 
