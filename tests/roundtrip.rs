@@ -299,7 +299,7 @@ fn compare_cell_arrays(items: &[Item], plan: &Plan, back: &[Item]) -> Result<usi
         let Some((name, _)) = item.name.split_once('{') else { continue };
         let Content::Array(array) = &item.content else { continue };
         let column = array.column(&Task::new(), &Region::all(array.shape())).map_err(|e| e.to_string())?;
-        let text = (column.len() > 0).then(|| cell::text(column.as_ref(), 0)).flatten().unwrap_or_default();
+        let text = (!column.is_empty()).then(|| cell::text(column.as_ref(), 0)).flatten().unwrap_or_default();
         cells.entry(original_name(plan, name)).or_default().push(text);
     }
     let mut compared = 0;
@@ -321,7 +321,8 @@ fn compare_cell_arrays(items: &[Item], plan: &Plan, back: &[Item]) -> Result<usi
         let Some(wanted) = wanted else { continue };
         let mut wanted: Vec<String> = wanted.into_iter().map(Option::unwrap_or_default).collect();
         // Cells are counted by columns.
-        (texts.sort(), wanted.sort());
+        texts.sort();
+        wanted.sort();
         if texts != wanted {
             return Err(format!("the cells of {name:?} are {texts:?}, not {wanted:?}"));
         }

@@ -154,9 +154,6 @@ pub(crate) enum QueryStart {
 pub(crate) enum ExportSource {
     /// A node, or a part of it.
     Node(Target, Option<(String, Data)>),
-    /// What is no node, under this name: a query's result.
-    #[cfg_attr(not(test), expect(dead_code, reason = "tests export what no view shows"))]
-    Part(String, (String, Data)),
     /// What a view shows.
     Shown(Box<ShownExport>),
 }

@@ -100,9 +100,6 @@ impl Export {
                 let name = node_name(&target).to_owned();
                 ShownExport { target: Some(target), name, part, repeat: None, pictures: Vec::new() }
             }
-            ExportSource::Part(name, part) => {
-                ShownExport { target: None, name, part: Some(part), repeat: None, pictures: Vec::new() }
-            }
             ExportSource::Shown(shown) => {
                 let name = shown.target.as_ref().map_or(shown.name.as_str(), node_name).to_owned();
                 ShownExport { name, ..*shown }

@@ -60,8 +60,7 @@ impl Export {
                 self.keep.saving = None;
             }
         }
-        let all =
-            self.keep.listed.get(jobs, &self.keep.changes, JobSpec::view(""), listed).ready();
+        let all = self.keep.listed.get(jobs, &self.keep.changes, JobSpec::view(""), listed).ready();
         let all: Arc<Vec<(String, Recipe)>> = all.unwrap_or_default();
         let fits = |recipe: &Recipe| {
             types.iter().find(|file_type| Some(file_type.id) == recipe.to.as_deref()).copied()

@@ -157,9 +157,7 @@ impl<'a> Columns<'a> {
                 self.long(&shown, digits(&shown) <= DIGITS, at, out)
             }
             _ => match moment(array, row) {
-                Some((days, 0, style)) => {
-                    self.put(Cell::Number(format_args!("{days}"), style), at, out)
-                }
+                Some((days, 0, style)) => self.put(Cell::Number(format_args!("{days}"), style), at, out),
                 Some((days, millis, style)) => {
                     let value = days as f64 + millis as f64 / DAY as f64;
                     self.put(Cell::Number(format_args!("{value:?}"), style), at, out)
