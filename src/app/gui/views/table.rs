@@ -13,6 +13,7 @@ mod pages;
 mod pending_table;
 mod pivot;
 mod record;
+mod repeat;
 pub(crate) mod row_filter;
 pub(crate) mod selection_statistics;
 mod summary;
@@ -26,7 +27,6 @@ use std::time::{Duration, Instant};
 
 use egui::{Key, Modifiers, Rect, Ui, UiBuilder, pos2, vec2};
 use gander::bytes::display;
-use gander::convert;
 use gander::convert::copy::{self, Copied, CopyRequest};
 use gander::data::adapt;
 use gander::data::content::{Content, Table};
@@ -728,26 +728,7 @@ impl View for TableView {
     }
 
     fn repeat(&self) -> Option<Repeat> {
-        if self.mode == Mode::Pivot || self.mode == Mode::Gallery {
-            return None;
-        }
-        let sheet = self.sheet();
-        let is_cut = sheet.grid.selection().is_some_and(|selection| {
-            let single = selection.kind == SelectionKind::Cells && selection.anchor == selection.cursor;
-            !single && selection.kind != SelectionKind::All
-        });
-        match (is_cut, self.clauses()) {
-            (false, clauses) => clauses.map(Repeat::Clauses),
-            // Rows of a filtered table have no numbers of their own in its file.
-            (true, Some(_)) => None,
-            (true, None) => {
-                let (rows, columns) = sheet.grid.selected()?;
-                let fields = sheet.table.schema().fields();
-                let name = |column: &usize| fields.get(*column).map(|field| field.name().clone());
-                let columns = columns.iter().map(name).collect::<Option<Vec<_>>>();
-                Some(Repeat::Selection(convert::Selection { rows: Some(rows), columns, slice: None }))
-            }
-        }
+        repeat::of(self)
     }
 
     fn clauses(&self) -> Option<String> {
