@@ -105,7 +105,11 @@ fn options_say_what_stands_for_what_excel_lacks() {
     let other = [("nan", "error"), ("long_numbers", "number")];
     assert_eq!(
         cells(&other),
-        ["#NUM!¦1.8446744073709552e19¦1.2345678901234568e16", "#DIV/0!¦9007199254740992.0¦1.5", "∅¦7.0¦-0.05"]
+        [
+            "#NUM!¦1.8446744073709552e19¦1.2345678901234568e16",
+            "#DIV/0!¦9007199254740992.0¦1.5",
+            "∅¦7.0¦-0.05"
+        ]
     );
     assert_eq!(cells(&[("nan", "empty")])[1], "∅¦9007199254740992¦1.5");
     let long: ArrayRef = Arc::new(StringArray::from(vec!["x".repeat(32_768)]));
