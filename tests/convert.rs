@@ -227,7 +227,9 @@ fn a_disk_that_is_full_is_said_and_leaves_the_target_as_it_was() {
     // A limit on the size of files fails as a full disk does: in the middle of a write.
     let folder = tempfile::tempdir().unwrap();
     long_table(folder.path());
-    for target in ["parquet", "csv", "sqlite", "zarr", "npz", "npy", "arrow", "avro", "jsonl"] {
+    for target in
+        ["parquet", "csv", "sqlite", "hdf5", "netcdf", "zarr", "npz", "npy", "arrow", "avro", "jsonl"]
+    {
         let out = folder.path().join(format!("out.{target}"));
         let is_folder = target == "zarr";
         if !is_folder {

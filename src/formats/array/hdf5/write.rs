@@ -9,6 +9,7 @@ mod cells;
 mod library;
 mod matlab;
 mod netcdf;
+mod room;
 mod scales;
 mod settings;
 mod types;
@@ -323,8 +324,7 @@ fn rows(task: &Task, file: &File, path: &str, array: &dyn Array, settings: &Sett
         task.check()?;
         let rows = Rows::of(&cell, &array.column(task, &region)?, settings.fill)?;
         let start = region.start();
-        // SAFETY: the rows were made for this type, and what they point to lives as long as they do.
-        unsafe { dataset.write(&datatype, &start, &region.shape(), &rows.bytes)? };
+        rows.write(&dataset, &datatype, &start, &region.shape())?;
     }
     Ok(dataset)
 }
@@ -370,8 +370,7 @@ fn columns(
     crate::data::scan::scan(task, table.as_ref(), encode, |parts| {
         let count = parts.first().map_or(0, |rows| rows.count as u64);
         for (rows, (_, datatype, dataset)) in parts.iter().zip(&made) {
-            // SAFETY: the rows were made for this type, and what they point to lives as long as they do.
-            unsafe { dataset.write(datatype, &[at], &[count], &rows.bytes)? };
+            rows.write(dataset, datatype, &[at], &[count])?;
         }
         at += count;
         Ok(())

@@ -4,6 +4,7 @@
 
 mod style;
 
+use super::dialect;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::content::Kind;
@@ -59,8 +60,24 @@ pub const WRITER: Writer = Writer {
         COMPRESS,
         LEVEL,
     ],
+    reading,
     ..Writer::new(&[Kind::Table], losses, write)
 };
+
+/// The dialect, which a reader would otherwise guess from the text.
+fn reading(options: &Options) -> Options {
+    let set = |spec: &OptionSpec| options.get(spec.name).unwrap_or(spec.default).to_owned();
+    let mut told = Options::default();
+    told.set(dialect::DELIMITER.name, set(&DELIMITER));
+    told.set(dialect::HEADER.name, set(&HEADER));
+    let quote = if set(&QUOTE) == "none" { "none".to_owned() } else { set(&QUOTE_CHAR) };
+    told.set(dialect::QUOTE.name, quote);
+    // A mark at the beginning says it for itself, and is no part of the first cell.
+    if Characters::of(options).is_ok_and(|characters| characters.mark().is_empty()) {
+        told.set(dialect::ENCODING.name, set(&ENCODING));
+    }
+    told
+}
 
 fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
     let Ok(table) = payload.table() else { return Vec::new() };
@@ -95,6 +112,14 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
             let what = "its numbers have a comma for their point; a reader has to be told";
             losses.push(note(LossKind::Type, what).of(field.name()));
         }
+    }
+    if !options.get(NULL.name).unwrap_or_default().is_empty() {
+        let what = "nulls are written as a text of their own; a reader has to be told";
+        losses.extend(fields.iter().map(|field| note(LossKind::Null, what).of(field.name()).if_any()));
+    }
+    if options.get(ESCAPE.name).is_some_and(|escape| !escape.is_empty()) {
+        let what = "quotes in cells are escaped, not doubled; a reader has to be told";
+        losses.extend(fields.iter().map(|field| note(LossKind::Type, what).of(field.name()).if_any()));
     }
     if options.get(HEADER.name) == Some("no") {
         losses.push(note(LossKind::Name, "the names of the columns are not written"));

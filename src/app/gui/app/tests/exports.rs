@@ -156,7 +156,7 @@ fn the_dialog_exports_a_table() {
     press(&mut harness, "Parquet");
     settle(&mut harness);
     press(&mut harness, "Export");
-    until(&mut harness, "it is written", |harness| is_said(harness, "Written and read back"));
+    until(&mut harness, "it is written", |harness| is_said(harness, "Written and verified"));
     assert!(is_said(&harness, "3 rows"));
     let root = root(&folder.path().join("table.parquet"));
     let Some(Content::Table(table)) = &root.content else { panic!("no table") };
@@ -239,7 +239,7 @@ fn a_dialog_says_that_its_export_was_cancelled() {
     gate.store(true, Ordering::Relaxed);
     settle(&mut harness);
     press(&mut harness, "Export");
-    until(&mut harness, "it is written", |harness| is_said(harness, "Written and read back"));
+    until(&mut harness, "it is written", |harness| is_said(harness, "Written and verified"));
     assert_numbers(&folder.path().join("numbers.npy"));
 }
 
@@ -258,7 +258,7 @@ fn a_file_that_exists_is_replaced_only_with_a_yes() {
     harness.get_by_role_and_label(Role::CheckBox, "This file exists: replace it").click();
     settle(&mut harness);
     press(&mut harness, "Export");
-    until(&mut harness, "it is written", |harness| is_said(harness, "Written and read back"));
+    until(&mut harness, "it is written", |harness| is_said(harness, "Written and verified"));
     assert!(matches!(&root(&path).content, Some(Content::Table(table)) if table.rows().number() == 3));
 }
 

@@ -81,9 +81,10 @@ pub(super) fn put(object: &dyn Described, name: &str, value: &Encoded) -> Result
                 .map(zero)
                 .collect::<std::result::Result<_, _>>()
                 .map_err(|_| Error::bug("a text with a zero that was taken out"))?;
+            let held = texts.iter().map(|text| text.as_bytes_with_nul().len() as u64).sum();
             let places = texts.iter().flat_map(|text| (text.as_ptr() as usize).to_ne_bytes());
             // SAFETY: the texts end with zero and live until the end of the call.
-            unsafe { object.attribute(name, &Type::texts()?, Some(shape), &places.collect::<Vec<u8>>()) }
+            unsafe { object.attribute_of(name, &Type::texts()?, shape, (&places.collect::<Vec<u8>>(), held)) }
         }
         Encoded::Numbers(dtype, bytes, shape) => {
             let datatype =

@@ -1,7 +1,7 @@
 //! Rows of Arrow columns as elements of a compound datatype in memory: fixed values by their bytes, text and
 //! bytes of any length as places of their own.
 
-use super::library::Type;
+use super::library::{Dataset, Type};
 use super::types;
 use crate::bytes::error::{Error, Result};
 use crate::data::adapt::{NullRule, cell_bytes, column_dtype};
@@ -80,7 +80,7 @@ impl Cell {
 
 /// Rows in memory, and what their places point to.
 pub(super) struct Rows {
-    pub(super) bytes: Vec<u8>,
+    bytes: Vec<u8>,
     /// Never touched again: the rows hold the addresses of these bytes.
     kept: Vec<Vec<u8>>,
     pub(super) count: usize,
@@ -101,6 +101,24 @@ impl Rows {
         let mut rows = Rows { bytes: vec![0; count * size], kept: Vec::new(), count };
         rows.put(cell, column, fill, size, 0)?;
         Ok(rows)
+    }
+
+    /// Writes the rows, which were made for this type, to these elements.
+    pub(super) fn write(
+        &self,
+        dataset: &Dataset,
+        datatype: &Type,
+        start: &[u64],
+        count: &[u64],
+    ) -> Result<()> {
+        let held: u64 = self.kept.iter().map(|bytes| bytes.len() as u64).sum();
+        // SAFETY: texts end with zero, lists are as long as they say, and both live as long as the rows do.
+        unsafe {
+            match self.kept.is_empty() {
+                true => dataset.write(datatype, start, count, &self.bytes),
+                false => dataset.write_of(datatype, start, count, (&self.bytes, held)),
+            }
+        }
     }
 
     fn put(&mut self, cell: &Cell, column: &ArrayRef, fill: bool, stride: usize, at: usize) -> Result<()> {

@@ -3,13 +3,15 @@
 //!
 //! <https://support.hdfgroup.org/documentation/hdf5/latest/_r_m.html>
 
+use super::room;
 use crate::bytes::error::{Error, Result};
 use hdf5::globals as g;
 use hdf5_sys::h5::hsize_t;
 use hdf5_sys::h5f::H5F_libver_t;
-use hdf5_sys::h5i::{H5Idec_ref, hid_t};
+use hdf5_sys::h5i::{H5Idec_ref, H5Iget_file_id, hid_t};
 use hdf5_sys::{h5a, h5d, h5f, h5g, h5l, h5p, h5r, h5s, h5t, h5z};
 use std::ffi::CString;
+use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -148,10 +150,14 @@ impl File {
 
     /// Writes what is still in memory. Closing alone would not tell of a full disk.
     pub(super) fn finish(self) -> Result<()> {
+        let what = "HDF5: the file could not be finished";
         // SAFETY: a live handle.
-        done("HDF5: the file could not be finished", || unsafe {
-            h5f::H5Fflush(self.handle.0, h5f::H5F_scope_t::H5F_SCOPE_LOCAL)
-        })
+        done(what, || unsafe { h5f::H5Fflush(self.handle.0, h5f::H5F_scope_t::H5F_SCOPE_LOCAL) })?;
+        if let Some((file, _)) = descriptor(&self.handle, what)? {
+            // SAFETY: the file is open until the end of this function.
+            room::release(unsafe { BorrowedFd::borrow_raw(file) });
+        }
+        Ok(())
     }
 
     /// A dataset at `path`, whose groups are made on the way.
@@ -263,6 +269,41 @@ pub(super) struct Group(Handle);
 /// What refers to an object of the file.
 pub(super) type Reference = h5r::hobj_ref_t;
 
+/// The descriptor of the file that an object is in, and its size; `None` where it is no file of the system.
+fn descriptor(object: &Handle, what: &str) -> Result<Option<(i32, u64)>> {
+    // SAFETY: a live handle.
+    let file = handle(what, || unsafe { H5Iget_file_id(object.0) })?;
+    let (mut size, mut place) = (0, std::ptr::null_mut());
+    // SAFETY: a live handle, and places for a size and a pointer.
+    done(what, || unsafe {
+        h5f::H5Fget_filesize(file.0, &raw mut size).min(h5f::H5Fget_vfd_handle(
+            file.0,
+            DEFAULT,
+            &raw mut place,
+        ))
+    })?;
+    // SAFETY: the driver for files of the system, which every file here has, gives the place of its descriptor.
+    Ok((!place.is_null()).then(|| (unsafe { *place.cast::<i32>() }, size)))
+}
+
+/// Makes sure that the file of an object has room for so many bytes more. While it converts elements of any length the
+/// library does not survive that a write fails, so a lack of room has to be found before.
+fn reserve(object: &Handle, bytes: u64) -> Result<()> {
+    let what = "HDF5: elements could not be written";
+    let Some((file, size)) = descriptor(object, what)? else { return Ok(()) };
+    // SAFETY: the descriptor is open as long as the file is, and that has an object of ours.
+    let file = unsafe { BorrowedFd::borrow_raw(file) };
+    room::reserve(file, size.saturating_add(bytes))
+        .map_err(|error| Error::io(format!("{what}: {}", error.message())))
+}
+
+/// The most that elements of any length take in a file: those of them that are so long together, each with a head of 16
+/// bytes filled up to 8, in collections of 4,096 bytes or more (specification, III.E) whose last bytes stay empty, and
+/// what refers to them.
+fn room_of(references: usize, held: u64) -> u64 {
+    (held + 3 * references as u64) * 2 + (1 << 16)
+}
+
 /// Anything that has attributes.
 pub(super) trait Described {
     /// Its handle.
@@ -273,6 +314,22 @@ pub(super) trait Described {
         let text = name(text)?;
         // SAFETY: a live handle and a text that ends with zero.
         Ok(hdf5::sync::sync(|| unsafe { h5a::H5Aexists(self.handle().0, text.as_ptr()) }) > 0)
+    }
+
+    /// Writes an attribute whose elements point to so many bytes in memory ([`Described::attribute`]).
+    ///
+    /// # Safety
+    /// As there.
+    unsafe fn attribute_of(
+        &self,
+        text: &str,
+        datatype: &Type,
+        shape: &[u64],
+        (bytes, held): (&[u8], u64),
+    ) -> Result<()> {
+        reserve(self.handle(), room_of(bytes.len(), held))?;
+        // SAFETY: the function's own.
+        unsafe { self.attribute(text, datatype, Some(shape), bytes) }
     }
 
     /// Writes an attribute; a shape of `None` is a scalar.
@@ -414,6 +471,22 @@ impl Dataset {
         done(what, || unsafe {
             h5d::H5Dwrite(self.0.0, datatype.0.0, memory.0, file.0, DEFAULT, bytes.as_ptr().cast())
         })
+    }
+
+    /// Writes elements that point to so many bytes in memory ([`Dataset::write`]).
+    ///
+    /// # Safety
+    /// As there.
+    pub(super) unsafe fn write_of(
+        &self,
+        datatype: &Type,
+        start: &[u64],
+        count: &[u64],
+        (bytes, held): (&[u8], u64),
+    ) -> Result<()> {
+        reserve(&self.0, room_of(bytes.len(), held))?;
+        // SAFETY: the function's own.
+        unsafe { self.write(datatype, start, count, bytes) }
     }
 
     /// Writes one chunk whose filters were applied already.

@@ -375,7 +375,10 @@ fn letters(object: &dyn Described, fields: &[String]) -> Result<()> {
     }
     let datatype = Type::text(1, false)?.list()?;
     // SAFETY: each element says how many letters of the name there are, which lives until the end of the call.
-    unsafe { object.attribute("MATLAB_fields", &datatype, Some(&[fields.len() as u64]), &places) }
+    unsafe {
+        let held = fields.iter().map(|field| field.len() as u64).sum();
+        object.attribute_of("MATLAB_fields", &datatype, &[fields.len() as u64], (&places, held))
+    }
 }
 
 /// A number that MATLAB reads back as something else: 1 for truth values, 2 for characters.

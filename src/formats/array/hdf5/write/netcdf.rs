@@ -248,8 +248,7 @@ impl Made {
                 if let (Some(first), Some(side)) = (start.first_mut(), part.first_mut()) {
                     (*first, *side) = (at, count);
                 }
-                // SAFETY: the rows were made for this type, and what they point to lives as long as they do.
-                unsafe { made.dataset.write(&made.datatype, &start, &part, &rows.bytes)? };
+                rows.write(&made.dataset, &made.datatype, &start, &part)?;
             }
             at += count;
             Ok(())
@@ -333,8 +332,7 @@ fn texts(task: &Task, kept: &Kept, values: &Values, made: &Written) -> Result<()
     for region in pieces(&kept.source.shape, ROWS * 4) {
         task.check()?;
         let rows = Rows::of(&Cell::Text, &values.cells(task, &region)?, made.nulls.fill)?;
-        // SAFETY: the rows were made for this type, and what they point to lives as long as they do.
-        unsafe { made.dataset.write(&made.datatype, &region.start(), &region.shape(), &rows.bytes)? };
+        rows.write(&made.dataset, &made.datatype, &region.start(), &region.shape())?;
     }
     Ok(())
 }

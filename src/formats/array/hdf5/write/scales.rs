@@ -128,7 +128,10 @@ pub(super) fn attach(file: &File, dataset: &Dataset, scales: &[Option<String>]) 
     }
     let datatype = Type::reference()?.list()?;
     // SAFETY: each element says one or none and points to so many references, which are alive.
-    unsafe { dataset.attribute("DIMENSION_LIST", &datatype, Some(&[scales.len() as u64]), &bytes) }
+    unsafe {
+        let held = size_of_val(references.as_slice()) as u64;
+        dataset.attribute_of("DIMENSION_LIST", &datatype, &[scales.len() as u64], (&bytes, held))
+    }
 }
 
 impl Attached {
