@@ -745,7 +745,9 @@ fn the_loss_report_tells_the_truth() {
             for (n, (node, items)) in nodes(&document).into_iter().enumerate() {
                 for target in TARGETS.iter().filter(|target| target.id != "raw" && is_read(target)) {
                     let file = folder.path().join(format!("{number}-{n}.{}", target.extensions[0]));
+                    let begun = std::time::Instant::now();
                     out.push((format!("{name}#{node}"), target.id, check(&items, target, &file)));
+                    eprintln!("TIMED {} {} {name}#{node}", begun.elapsed().as_millis(), target.id);
                     let _ = if file.is_dir() {
                         std::fs::remove_dir_all(&file)
                     } else {

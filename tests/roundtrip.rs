@@ -871,7 +871,9 @@ fn every_fixture_by_every_writer_reads_back_equal() {
             let targets = TARGETS.iter().filter(is_compared).filter(|_| !items.iter().any(opaque));
             let each = targets.map(|target| {
                 let out = folder.path().join(format!("{n}.{}", target.extensions[0]));
+                let begun = std::time::Instant::now();
                 let result = there_and_back(&items, target, &out);
+                eprintln!("TIMED {} {} {}", begun.elapsed().as_millis(), target.id, path.display());
                 let _ = if out.is_dir() { std::fs::remove_dir_all(&out) } else { std::fs::remove_file(&out) };
                 (target.id, path.display().to_string(), result)
             });

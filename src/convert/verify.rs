@@ -8,7 +8,7 @@ mod elements;
 
 use super::{Done, Plan, gather};
 use crate::bytes::display;
-use crate::bytes::error::{Error, Result, UnlessCancelled};
+use crate::bytes::error::{Error, ErrorKind, Result, UnlessCancelled};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::adapt::{ArrayTable, ImageArray};
@@ -94,6 +94,9 @@ impl Plan {
     pub fn verify(&self, task: &Task, path: &Path, done: &Done) -> Result<Option<Check>> {
         let Some(format) = self.reader() else { return Ok(None) };
         let built = self.build(Some(task), &done.type_overrides)?;
+        if is_without_values(&built.payload.data, task)? {
+            return Ok(Some(Check::default()));
+        }
         task.set_message("reading it back");
         task.set_total(0);
         let source = Source::open(task, path)?;
@@ -106,12 +109,11 @@ impl Plan {
         }
         let told = Told { losses: self.losses.iter().chain(&built.losses).chain(&done.notes).collect() };
         let mut check = Check::default();
-        if is_without_values(&built.payload.data, task)? {
-            return Ok(Some(check));
-        }
         let back: Vec<(String, Content)> = match gather(task, &opened.source, &opened.root, "") {
             Ok(items) => items.into_iter().map(|item| (item.name, item.content)).collect(),
             Err(error) if error.is_cancelled() => return Err(error),
+            // It opens, as nothing that has rows or elements.
+            Err(error) if error.kind() == ErrorKind::Unsupported => return Ok(None),
             Err(error) => return Err(named(error)),
         };
         let compared = match &built.payload.data {
@@ -155,9 +157,8 @@ impl Plan {
         told: &Told<'_>,
         check: &mut Check,
     ) -> Result<bool> {
-        let renamed = told.of_name(name);
-        let found =
-            back.iter().find(|(other, _)| other == name || renamed.is_some_and(|to| to.contains(other)));
+        let renamed = told.called(name, "");
+        let found = back.iter().find(|(other, _)| other == renamed.unwrap_or(name));
         match found {
             Some(found) => self.table(task, name, table, std::slice::from_ref(found), told, check),
             None => {
@@ -202,7 +203,7 @@ fn is_without_values(data: &Data, task: &Task) -> Result<bool> {
     })
 }
 
-/// Arrays and what was read back, by name; one alone is compared whatever it is called. False where nothing that can be
+/// Arrays and what was read back, by the names that they were given; one alone is compared whatever it is called. False where nothing that can be
 /// compared came back.
 fn arrays_with(
     task: &Task,
@@ -218,7 +219,8 @@ fn arrays_with(
     let renamed = told.any_of(LossKind::Name);
     for (place, (name, array)) in arrays.iter().enumerate() {
         task.check()?;
-        let by_name = back.iter().find(|(other, _)| other == name);
+        let called = told.called(name, "").unwrap_or(name);
+        let by_name = back.iter().find(|(other, _)| other == called);
         let found = by_name.or_else(|| match (arrays, back) {
             ([_], [only]) => Some(only),
             // What the target calls otherwise is still there, at its place.
@@ -276,8 +278,9 @@ impl Told<'_> {
         use LossKind as K;
         let is_of = |loss: &&&Loss| {
             (loss.path.is_empty() || loss.path == path) && (loss.subject.is_empty() || loss.subject == subject)
-                // What is said of everything and comes true only for some values says too little.
-                && !(loss.possible && loss.subject.is_empty() && loss.path.is_empty())
+                // What is said of everything and comes true only for some values says too little, unless somebody
+                // agreed to it.
+                && !(loss.possible && !loss.serious && loss.subject.is_empty() && loss.path.is_empty())
         };
         let of_values = |loss: &Loss| match loss.kind {
             K::Type | K::Null | K::Nan | K::Zone | K::Precision | K::Nesting | K::Scale | K::Order => true,
@@ -286,10 +289,10 @@ impl Told<'_> {
         self.losses.iter().filter(is_of).any(|loss| of_values(loss))
     }
 
-    /// What is said of the name of a table or array, if it changes.
-    fn of_name(&self, path: &str) -> Option<&str> {
-        let of = |loss: &&&Loss| loss.kind == LossKind::Name && loss.path == path && loss.subject.is_empty();
-        self.losses.iter().find(of).map(|loss| loss.what.as_str())
+    /// What a table, an array or a column of it is called in the result, if that is another name.
+    fn called(&self, path: &str, subject: &str) -> Option<&str> {
+        let of = |loss: &&&Loss| loss.path == path && loss.subject == subject && loss.called.is_some();
+        self.losses.iter().find(of).and_then(|loss| loss.called.as_deref())
     }
 
     fn any_of(&self, kind: LossKind) -> bool {

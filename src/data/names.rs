@@ -32,7 +32,7 @@ pub fn settled<'a>(
 /// What is said of a name that is another one in the target.
 pub fn renamed(name: &str, new: &str, why: &str) -> Option<Loss> {
     let what = || format!("it is called {new:?}: {why}");
-    (name != new).then(|| note(LossKind::Name, what()).at(name))
+    (name != new).then(|| note(LossKind::Name, what()).at(name).called(new))
 }
 
 /// A name of at most so many bytes, with an ending: of a longer one the middle is left out.

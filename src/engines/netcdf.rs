@@ -178,7 +178,7 @@ impl Model {
             let path = if version.has_groups() { join(&group, &name) } else { name.clone() };
             if path != variable.path.join("/") {
                 let what = format!("it is called {path} in the file");
-                let said = variable.say(note(LossKind::Name, what));
+                let said = variable.say(note(LossKind::Name, what).called(&path));
                 model.losses.push(if alone || variable.is_part() && !is_table {
                     said.if_any()
                 } else {

@@ -13,6 +13,9 @@ pub struct Loss {
     pub path: String,
     /// The column or attribute; empty where it concerns all of them.
     pub subject: String,
+    /// What it is called in the result, where that is known and not what it was called: as a reader of the result
+    /// names it, with the groups above it.
+    pub called: Option<String>,
     /// What happens to it, as a sentence without a full stop.
     pub what: String,
     /// Whether values or their meaning change or vanish (refused without consent).
@@ -89,6 +92,12 @@ impl Loss {
         self
     }
 
+    /// Of something that is called so in the result.
+    pub fn called(mut self, name: impl Into<String>) -> Self {
+        self.called = Some(name.into());
+        self
+    }
+
     /// Only where there are such values.
     pub fn if_any(mut self) -> Self {
         self.possible = true;
@@ -116,7 +125,7 @@ pub fn worded<'a>(losses: impl IntoIterator<Item = &'a Loss>) -> Vec<&'a Loss> {
 /// A loss that leaves values and their meaning as they are.
 pub fn note(kind: LossKind, what: impl Into<String>) -> Loss {
     let (path, subject) = Default::default();
-    Loss { kind, path, subject, what: what.into(), serious: false, possible: false }
+    Loss { kind, path, subject, called: None, what: what.into(), serious: false, possible: false }
 }
 
 /// What is lost of a picture that is to be turned before it is shown.

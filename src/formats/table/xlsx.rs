@@ -20,7 +20,7 @@ use crate::bytes::archive::compound::MAGIC;
 use crate::bytes::display;
 use crate::bytes::error::{Error, Result};
 use crate::data::content::Kind;
-use crate::data::format::{Format, Opening, Target};
+use crate::data::format::{Format, OptionSpec, Opening, Target};
 use crate::data::node::Node;
 use crate::data::sniff::zip::Document;
 use crate::data::sniff::{Head, Magic, Match, compound};
@@ -39,9 +39,14 @@ pub static FORMAT: Format = Format {
     magic: &[Magic::at(0, MAGIC)],
     sniff: Some(sniff),
     reads: &[Kind::Group, Kind::Table],
+    options: &[HEADER],
     targets: &[Target::new("xlsx", "Excel workbook", &["xlsx"], &write::WRITER)],
     ..Format::new("xlsx", "Excel workbook", open)
 };
+
+/// Header or not.
+const HEADER: OptionSpec =
+    OptionSpec::new("header", "whether the first row of a sheet names the columns").one_of("auto", &["auto", "yes", "no"]);
 
 /// How a workbook is framed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +82,12 @@ fn open(opening: &Opening) -> Result<Node> {
     let (task, source) = (opening.task, opening.source);
     let framing =
         framing(opening.head).ok_or_else(|| Error::malformed("workbook: neither ZIP nor compound file"))?;
-    let book = Arc::new(Mutex::new(SharedWorkbook::open(task, source, framing)?));
+    let header = match opening.options.choice(&HEADER)? {
+        "yes" => Some(true),
+        "no" => Some(false),
+        _ => None,
+    };
+    let book = Arc::new(Mutex::new(SharedWorkbook::open(task, source, framing, header)?));
     let mut root = Node::new(source.name(), "workbook");
     let sheets = book.lock().sheets().to_vec();
     for (name, value) in book.lock().properties() {

@@ -56,7 +56,8 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
     }
     for (field, name) in fields.iter().zip(Names::of(fields.iter().map(|field| field.name().as_str())).0) {
         if *field.name() != name {
-            losses.push(loss(LossKind::Name, format!("it is called {name}")).of(field.name()));
+            let what = format!("it is called {name}");
+            losses.push(loss(LossKind::Name, what).of(field.name()).called(name));
         }
     }
     for field in fields.iter().filter(|field| renames_members(field.data_type())) {

@@ -53,7 +53,8 @@ fn losses(payload: &Payload, _: &Options) -> Vec<Loss> {
     for ((path, table), name) in tables.iter().zip(table_names(&tables)) {
         losses.extend(of_table(table.schema().fields()).into_iter().map(|loss| loss.at(*path)));
         if !path.is_empty() && name != *path {
-            losses.push(loss(LossKind::Name, format!("the table is called {name}")).at(*path));
+            let what = format!("the table is called {name}");
+            losses.push(loss(LossKind::Name, what).at(*path).called(name));
         }
     }
     losses
@@ -72,7 +73,8 @@ fn of_table(fields: &Fields) -> Vec<Loss> {
     let mut losses = Vec::new();
     for (field, name) in fields.iter().zip(names(fields)) {
         if *field.name() != name {
-            losses.push(loss(LossKind::Name, format!("it is called {name}")).of(field.name()));
+            let what = format!("it is called {name}");
+            losses.push(loss(LossKind::Name, what).of(field.name()).called(name));
         }
         let told = |kind, what: &str| note(kind, what).of(field.name());
         let has = |test: &dyn Fn(&DataType) -> bool| holds(field.data_type(), test);

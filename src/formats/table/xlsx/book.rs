@@ -130,27 +130,37 @@ pub(super) trait Workbook: Send {
 }
 
 /// An open workbook.
-pub(super) struct SharedWorkbook(Box<dyn Workbook>);
+pub(super) struct SharedWorkbook {
+    book: Box<dyn Workbook>,
+    /// Whether the first row of a sheet has the names of the columns, where somebody says so.
+    header: Option<bool>,
+}
 
 impl SharedWorkbook {
-    /// The workbook in `source`.
-    pub(super) fn open(task: &Task, source: &Source, framing: Framing) -> Result<SharedWorkbook> {
-        Ok(SharedWorkbook(match framing {
+    /// The workbook in `source`, whose sheets begin with the names of the columns or do not where `header` is known.
+    pub(super) fn open(
+        task: &Task,
+        source: &Source,
+        framing: Framing,
+        header: Option<bool>,
+    ) -> Result<SharedWorkbook> {
+        let book = match framing {
             Framing::Package => packaged(task, source)?,
             Framing::Xls => Box::new(xls::XlsWorkbook::open(task, source)?),
             Framing::Ods => Box::new(ods::OdsWorkbook::open(task, Package::open(task, source)?)?),
-        }))
+        };
+        Ok(SharedWorkbook { book, header })
     }
 
     /// The sheets, in their order.
     pub(super) fn sheets(&self) -> &[Sheet] {
-        self.0.directory().sheets()
+        self.book.directory().sheets()
     }
 
     /// What the workbook says of itself: names of ranges.
     pub(super) fn properties(&self) -> Vec<(String, Value)> {
         let line = |(name, place): &(String, String)| (format!("name {name}"), Value::Text(place.clone()));
-        self.0.directory().names().iter().map(line).collect()
+        self.book.directory().names().iter().map(line).collect()
     }
 
     /// The sheet of this number as a node.
@@ -158,8 +168,8 @@ impl SharedWorkbook {
         let kind = self.sheets().get(number).map(|sheet| sheet.kind);
         let kind = kind.ok_or_else(|| Error::bug("a sheet that is not there was asked for"))?;
         let mut gathered = Gathered::default();
-        let read = self.0.cells(task, number, &mut gathered).unless_cancelled()?;
-        let mut node = gathered.node(task)?;
+        let read = self.book.cells(task, number, &mut gathered).unless_cancelled()?;
+        let mut node = gathered.node(task, self.header)?;
         node.label = kind.label();
         // The rows before the place that cannot be read are there.
         node.problem = read.err().or(node.problem);

@@ -170,8 +170,8 @@ impl Gathered {
         self.problem.get_or_insert(error);
     }
 
-    /// The sheet.
-    pub(super) fn node(mut self, task: &Task) -> Result<Node> {
+    /// The sheet; `header` says whether its first row has the names of the columns, which is else told from the cells.
+    pub(super) fn node(mut self, task: &Task, header: Option<bool>) -> Result<Node> {
         let mut node = Node::new("", "sheet");
         if self.formulas > 0 {
             node = node.read_as("formulas", serde_json::Value::from(self.formulas));
@@ -192,7 +192,11 @@ impl Gathered {
         let Some(Area { start: (first, left), end: (last, right) }) = area else {
             return Ok(if self.beyond > 0 { node } else { node.remark("an empty sheet") });
         };
-        let header = self.header(first, left, right, last > first || self.frozen && first == 0);
+        let header = match header {
+            Some(true) => Some(self.names(first, left, right)),
+            Some(false) => None,
+            None => self.header(first, left, right, last > first || self.frozen && first == 0),
+        };
         let begin = if header.is_some() { first + 1 } else { first };
         let count = (u64::from(last) + 1).saturating_sub(u64::from(begin)) as usize;
         let (mut fields, mut arrays): (Vec<_>, Vec<ArrayRef>) = (Vec::new(), Vec::new());
@@ -272,6 +276,16 @@ impl Gathered {
         let words =
             format!("{count} of merged cells: the value stands in the first cell of each ({first} …)");
         node.remark(words).read_as("merged cells", ranges.join(", "))
+    }
+
+    /// The cells of the first row as names, whatever they hold.
+    fn names(&self, first: u32, left: u32, right: u32) -> Vec<String> {
+        let name = |column: u32| {
+            let cells = self.columns.get(&column)?.get(..1)?;
+            let (_, array) = typed("", cells, first, 1);
+            cell::text(array.as_ref(), 0)
+        };
+        (left..=right).map(|column| name(column).unwrap_or_default()).collect()
     }
 
     /// The names in the first row, if it is a header: texts, all different, over half of the columns that hold

@@ -160,11 +160,11 @@ fn many_sheets_without_relationships_are_found_at_once() {
     for name in ["s1", "s10", "s3999"] {
         assert_eq!(shown(&sheet(&root, name)).1, name[1..]);
     }
-    let parts = book::SharedWorkbook::open(&task, &source, Framing::Package).unwrap();
+    let parts = book::SharedWorkbook::open(&task, &source, Framing::Package, None).unwrap();
     assert_eq!(parts.sheets().len(), 4_000);
     task.cancel();
     assert!(
-        book::SharedWorkbook::open(&task, &source, Framing::Package).is_err_and(|error| error.is_cancelled())
+        book::SharedWorkbook::open(&task, &source, Framing::Package, None).is_err_and(|error| error.is_cancelled())
     );
 }
 

@@ -65,6 +65,11 @@ pub(super) const WRITER: Writer = Writer {
     many: true,
     options: &[SHEET, HEADER, FREEZE, FILTER, NULL, NAN, NUMBERS, TEXTS, SPLIT],
     check: |payload| payload.tables()?.into_iter().try_for_each(|(_, table)| check(table.as_ref())),
+    reading: |options| {
+        let mut told = Options::default();
+        told.set(super::HEADER.name, options.get(HEADER.name).unwrap_or(HEADER.default));
+        told
+    },
     ..Writer::new(&[Kind::Table], losses, write)
 };
 
@@ -81,20 +86,18 @@ fn check(table: &dyn Table) -> Result<()> {
 
 fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
     let Ok(tables) = payload.tables() else { return Vec::new() };
-    let what = "a workbook has numbers, dates, truth values and texts only; a reader infers types again, and sees no rows \
-                of nothing but nulls at the end";
-    let mut losses = vec![note(LossKind::Type, what).if_any()];
+    let what = "a workbook has numbers, dates, truth values and texts only; a reader infers types again";
+    let ends = "rows of nothing but nulls at the end are none to readers";
+    let mut losses = vec![note(LossKind::Type, what).if_any(), note(LossKind::Null, ends).if_any()];
     if options.get(HEADER.name) == Some("no") {
         losses.push(note(LossKind::Name, "the names of the columns are not written"));
-    }
-    if !options.get(NULL.name).unwrap_or_default().is_empty() {
-        losses.push(note(LossKind::Null, "nulls become texts").if_any());
     }
     let wanted = options.get(SHEET.name).unwrap_or(SHEET.default);
     for ((path, table), name) in tables.iter().zip(names(&tables, wanted)) {
         let own = if path.is_empty() { wanted } else { *path };
         if name != own {
-            losses.push(note(LossKind::Name, format!("the sheet is called {name}")).at(*path));
+            let what = format!("the sheet is called {name}");
+            losses.push(note(LossKind::Name, what).at(*path).called(name));
         }
         if let Some(rows) =
             table.rows().exact().filter(|rows| *rows >= ROWS && options.get(SPLIT.name) == Some("yes"))
@@ -118,6 +121,9 @@ fn of_table(fields: &Fields, options: &Options) -> Vec<Loss> {
             losses.push(note(LossKind::Name, what).of(field.name()).if_any());
         }
         let first = losses.len();
+        if !options.get(NULL.name).unwrap_or_default().is_empty() {
+            losses.push(note(LossKind::Null, "nulls become texts").if_any());
+        }
         of_field(field, options, &mut losses);
         losses.iter_mut().skip(first).for_each(|loss| loss.subject.clone_from(field.name()));
     }

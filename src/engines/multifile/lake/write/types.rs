@@ -140,7 +140,8 @@ impl Rules {
         let mut losses = Vec::new();
         for (field, name) in fields.iter().zip(self.names(fields)) {
             if *field.name() != name {
-                losses.push(loss(LossKind::Name, format!("it is called {name}")).of(field.name()));
+                let what = format!("it is called {name}");
+                losses.push(loss(LossKind::Name, what).of(field.name()).called(name));
             }
             let stored = self.stored(field.data_type());
             for (kind, what) in &stored.lost {

@@ -88,7 +88,8 @@ impl Plan {
         for (n, field) in fields.iter().enumerate() {
             let name = named(field.name(), n, &mut taken);
             if name != *field.name() {
-                losses.push(note(LossKind::Name, format!("it is called {name}")).of(field.name()));
+                let renamed = note(LossKind::Name, format!("it is called {name}")).called(&name);
+                losses.push(renamed.of(field.name()));
             }
             names.push(name);
             if let Some(column) = columns.get(n) {

@@ -183,7 +183,8 @@ impl Model {
             };
             let path = naming.free(&mut model, &above, &name);
             if path != variable.path.join("/") {
-                let said = variable.say(note(LossKind::Name, format!("it is called {path} in the file")));
+                let renamed = note(LossKind::Name, format!("it is called {path} in the file")).called(&path);
+                let said = variable.say(renamed);
                 let is_hidden = alone || variable.is_part() && (!is_table || !is_seen);
                 model.losses.push(if is_hidden { said.if_any() } else { said });
             }

@@ -182,7 +182,8 @@ impl Variable {
         let mut planned = Vec::new();
         for (field, name) in fields.into_iter().zip(names) {
             if field.name != name {
-                losses.push(note(LossKind::Name, format!("it is called {name}")).of(&field.name));
+                let renamed = note(LossKind::Name, format!("it is called {name}")).called(&name);
+                losses.push(renamed.of(&field.name));
             }
             let own = field.name.clone();
             let one: Arc<dyn Array> = Arc::new(FieldArray::new(array.clone(), field));
