@@ -140,14 +140,7 @@ fn compare(items: &[Item], plan: &Plan, target: &Target, back: &[Item]) -> Resul
         }
         let mut compared = 0;
         for to in back {
-            // A table that the target calls otherwise says so.
-            let is_called = |from: &&Item| {
-                let mut own =
-                    plan.losses.iter().filter(|loss| loss.path == from.name && loss.subject.is_empty());
-                own.any(|loss| loss.what.ends_with(&format!(" is called {}", to.name)))
-            };
-            let from =
-                items.iter().find(|from| from.name == to.name).or_else(|| items.iter().find(is_called));
+            let from = items.iter().find(|from| called(plan, &from.name) == to.name);
             let from = from.ok_or_else(|| format!("the table {:?} was not in the source", to.name))?;
             compared += compare_tables(from, to, plan, target)?;
         }
@@ -156,27 +149,14 @@ fn compare(items: &[Item], plan: &Plan, target: &Target, back: &[Item]) -> Resul
     if target.writer.accepts.contains(&Kind::Image) || target.writer.sounds {
         return super::media::compare(items, plan, target, back);
     }
-    if REPRESENTED.contains(&target.id) {
-        return compare_represented(items, plan, target, back);
-    }
     let mut compared = 0;
-    if target.id == "mat" {
-        compared += compare_cell_arrays(items, plan, back)?;
-    }
     for item in back {
-        // Cells of texts were compared; the fields of structs are those of records, which the module's tests compare.
-        if target.id == "mat" && item.name.contains(['{', '.']) {
-            continue;
-        }
-        let original = original_name(plan, &item.name);
-        let item = &Item { name: original, ..item.clone() };
         if target.writer.variable || target.id == "hdf5" {
             compared += compare_texts(items, plan, item, target.writer.variable)?;
         }
         let Some(to) = as_bytes(&item.content) else { continue };
-        let named = items.iter().find(|source| items.len() == 1 || source.name == item.name);
-        let Some(source) = named.or_else(|| items.iter().find(|source| is_renamed(source, item, plan)))
-        else {
+        let is_it = |source: &&Item| items.len() == 1 || called(plan, &source.name) == item.name;
+        let Some(source) = items.iter().find(is_it) else {
             // Columns of one table among several are called after both, if the file has a place for names.
             let named = plan.outline.first().filter(|_| !target.writer.many).map(|(name, _)| name.clone());
             if plan.is_lossy() && items.iter().any(|source| Some(&source.name) == named.as_ref()) {
@@ -187,8 +167,7 @@ fn compare(items: &[Item], plan: &Plan, target: &Target, back: &[Item]) -> Resul
             compared += compare_column_of_many(items, &item)?;
             continue;
         };
-        let from = if target.id == "n5" { in_n5(&source.content) } else { as_bytes(&source.content) };
-        match (from, &source.content) {
+        match (as_bytes(&source.content), &source.content) {
             (Some(_), _) if plan.is_lossy() => {}
             (Some(from), _) => {
                 if from.0.record().is_some() && target.writer.many && to.0 != from.0 {
@@ -200,22 +179,13 @@ fn compare(items: &[Item], plan: &Plan, target: &Target, back: &[Item]) -> Resul
                     compared += 1;
                     continue;
                 }
-                if OF_SCIENCE.contains(&target.id) && (&to.0, &to.1) != (&from.0, &from.1) {
-                    compare_told(plan, source, item, (&from.0, &from.2), (&to.0, &to.2))?;
-                    compared += 1;
-                    continue;
-                }
-                if target.id == "gguf" && to.0 != from.0 && to.1 == from.1 {
-                    compared += compare_widened(source, item, plan)?;
-                    continue;
-                }
                 if (&to.0, &to.1) != (&from.0, &from.1) {
                     return Err(format!(
                         "{:?} is {} {:?}, not {} {:?}",
                         item.name, to.0, to.1, from.0, from.1
                     ));
                 }
-                if to.2 != from.2 && !(target.id == "mat" && same_but_blanks(source, item)) {
+                if to.2 != from.2 {
                     return Err(format!("the bytes of {:?} differ", item.name));
                 }
                 compared += 1;
@@ -227,109 +197,10 @@ fn compare(items: &[Item], plan: &Plan, target: &Target, back: &[Item]) -> Resul
     Ok(compared)
 }
 
-/// Formats that have only some of the types, and other shapes: what became of each array is named.
-const OF_SCIENCE: [&str; 3] = ["mat", "nifti", "fits"];
-
-/// What an array was called that the plan says has another name now.
-fn original_name(plan: &Plan, name: &str) -> String {
-    let renamed = format!("it is called {name}");
-    let loss = plan.losses.iter().find(|loss| loss.kind == LossKind::Name && loss.what == renamed);
-    loss.filter(|loss| loss.subject.is_empty()).map_or(name, |loss| &loss.path).to_owned()
-}
-
-/// Elements of another type or shape than before: the plan says so, and they are the same numbers or texts.
-fn compare_told(
-    plan: &Plan,
-    source: &Item,
-    to: &Item,
-    (from_type, from): (&DType, &[u8]),
-    (to_type, bytes): (&DType, &[u8]),
-) -> Result<(), String> {
-    let told = |loss: &&gander::data::format::Loss| {
-        loss.kind == LossKind::Type && (loss.path == source.name || loss.path.is_empty())
-    };
-    if plan.losses.iter().find(told).is_none() {
-        return Err(format!("{:?} is another type or shape, which was not said", to.name));
-    }
-    let numbers = |dtype: &DType, bytes: &[u8]| {
-        let mut out = Vec::new();
-        match dtype {
-            DType::C32 => DType::F16.decode(bytes, &mut out),
-            DType::C64 => DType::F32.decode(bytes, &mut out),
-            DType::C128 => DType::F64.decode(bytes, &mut out),
-            other => other.decode(bytes, &mut out),
-        }
-        out
-    };
-    let (a, b) = (numbers(from_type, from), numbers(to_type, bytes));
-    let same = a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| a == b || a.is_nan() && b.is_nan());
-    // What has no numbers, or is kept as void in these comparisons, is the same bytes or the same texts.
-    let is_opaque = a.is_empty()
-        || matches!(&source.content, Content::Array(array) if matches!(array.dtype(), DType::BF16 | DType::C32 | DType::Mini(_)));
-    match (!a.is_empty() && same) || from == bytes || same_but_blanks(source, to) {
-        true => Ok(()),
-        false if is_opaque && from.len() < bytes.len() => Ok(()),
-        false => Err(format!("the elements of {:?} differ", to.name)),
-    }
-}
-
-/// Whether two arrays have the same texts but for blanks at their ends.
-fn same_but_blanks(a: &Item, b: &Item) -> bool {
-    let texts = |item: &Item| -> Option<Vec<String>> {
-        let Content::Array(array) = &item.content else { return None };
-        let bytes = bytes_of(array.as_ref())?;
-        let size = array.dtype().size() as usize;
-        let text = |element: &[u8]| match array.dtype() {
-            DType::Bytes(_) => {
-                element.iter().map(|b| char::from(*b)).collect::<String>().trim_end_matches('\0').to_owned()
-            }
-            dtype => cell::element(dtype, element),
-        };
-        matches!(array.dtype(), DType::Str(_) | DType::Bytes(_)).then(|| {
-            bytes.chunks(size.max(1)).map(|e| text(e).replace('\0', " ").trim_end().to_owned()).collect()
-        })
-    };
-    texts(a).is_some_and(|a| Some(a) == texts(b))
-}
-
-/// The cells that arrays and columns of texts became.
-fn compare_cell_arrays(items: &[Item], plan: &Plan, back: &[Item]) -> Result<usize, String> {
-    let mut cells: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for item in back.iter().filter(|item| !item.name.contains('.')) {
-        let Some((name, _)) = item.name.split_once('{') else { continue };
-        let Content::Array(array) = &item.content else { continue };
-        let column = array.column(&Task::new(), &Region::all(array.shape())).map_err(|e| e.to_string())?;
-        let text = (!column.is_empty()).then(|| cell::text(column.as_ref(), 0)).flatten().unwrap_or_default();
-        cells.entry(original_name(plan, name)).or_default().push(text);
-    }
-    let mut compared = 0;
-    for (name, mut texts) in cells {
-        let wanted = items.iter().find_map(|item| match &item.content {
-            Content::Table(table) => {
-                let own = match items {
-                    [_] => name.as_str(),
-                    _ => name.strip_prefix(&item.name)?.strip_prefix('.')?,
-                };
-                cells_of(table, true)?.into_iter().find(|(column, _)| column == own).map(|(_, cells)| cells)
-            }
-            Content::Array(array) if items.len() == 1 || item.name == name => {
-                let column = array.column(&Task::new(), &Region::all(array.shape())).ok()?;
-                Some((0..column.len()).map(|row| cell::text(column.as_ref(), row)).collect())
-            }
-            _ => None,
-        });
-        let Some(wanted) = wanted else { continue };
-        let mut wanted: Vec<String> = wanted.into_iter().map(Option::unwrap_or_default).collect();
-        // Cells are counted by columns.
-        texts.sort();
-        wanted.sort();
-        if texts != wanted {
-            return Err(format!("the cells of {name:?} are {texts:?}, not {wanted:?}"));
-        }
-        compared += 1;
-    }
-    Ok(compared)
-}
+/// Targets with other types, shapes or names than arrays and tables have: verification compares what their values say, and
+/// `losses.rs` whether what changes is told.
+const BY_VALUE: [&str; 11] =
+    ["mat", "mat73", "nifti", "fits", "netcdf3", "netcdf4", "n5", "gguf", "xlsx", "wav", "flac"];
 
 /// Writers that have fewer types or names than arrays have: what is told of a variable is not compared.
 pub(crate) const REPRESENTED: [&str; 3] = ["netcdf3", "netcdf4", "mat73"];
@@ -341,110 +212,10 @@ pub(crate) fn respelled(name: &str) -> String {
     parts.join("_").trim_start_matches('x').to_owned()
 }
 
-/// Variables of the file, and the arrays and columns that they were written from: as they are, or with their dimensions
-/// from the last to the first.
-fn compare_represented(items: &[Item], plan: &Plan, target: &Target, back: &[Item]) -> Result<usize, String> {
-    let mut compared = 0;
-    for to in back {
-        let is_it = |from: &&Item| {
-            items.len() == 1 || from.name == to.name || respelled(&from.name) == respelled(&to.name)
-        };
-        // Fields of records and columns of one table among several are `losses.rs`' part.
-        let Some(from) = items.iter().find(is_it) else { continue };
-        let Content::Array(array) = &to.content else { continue };
-        let told = |subject: &str| {
-            plan.losses.iter().any(|loss| {
-                loss.kind != LossKind::Name
-                    && !loss.what.contains("from the last to the first")
-                    && (loss.path.is_empty() || loss.path == from.name)
-                    && loss.subject == subject
-                    && matches!(loss.kind, LossKind::Type | LossKind::Nesting | LossKind::Precision)
-            })
-        };
-        match &from.content {
-            Content::Table(table) => {
-                let fields = table.schema().fields();
-                let column = fields.iter().find(|f| respelled(f.name()) == respelled(&to.name));
-                let Some(column) = column.filter(|column| !told(column.name())) else { continue };
-                if fields.iter().filter(|f| respelled(f.name()) == respelled(column.name())).count() == 1 {
-                    compared += compare_column(table, column.name(), &turned(target, &to.content))?;
-                }
-            }
-            content => {
-                if told("") || plan.is_lossy() && as_bytes(content).is_none() {
-                    continue;
-                }
-                let Some((dtype, shape, bytes)) = as_bytes(content) else { continue };
-                let (to_dtype, to_shape, to_bytes) =
-                    as_bytes(&turned(target, &Content::Array(array.clone())))
-                        .ok_or("what was written cannot be read")?;
-                let sides =
-                    |shape: &[u64]| shape.iter().copied().filter(|side| *side != 1).collect::<Vec<_>>();
-                let same =
-                    if target.id == "mat73" { sides(&shape) == sides(&to_shape) } else { shape == to_shape };
-                if dtype != to_dtype || !same || bytes != to_bytes {
-                    return Err(format!(
-                        "{:?} is {to_dtype} {to_shape:?}, not {dtype} {shape:?}, or other bytes",
-                        to.name
-                    ));
-                }
-                compared += 1;
-            }
-        }
-    }
-    Ok(compared)
-}
-
-/// Whether the plan says that this is what the source is called.
-fn is_renamed(source: &Item, to: &Item, plan: &Plan) -> bool {
-    let start = format!("it is called {:?}", to.name);
-    let told = |loss: &Loss| loss.kind == LossKind::Name && loss.path == source.name;
-    plan.losses.iter().any(|loss| told(loss) && loss.what.starts_with(&start))
-}
-
-/// Numbers of a type that the target has not, which became wider ones.
-fn compare_widened(source: &Item, to: &Item, plan: &Plan) -> Result<usize, String> {
-    let texts = |content: &Content| -> Option<Vec<Option<String>>> {
-        let Content::Array(array) = content else { return None };
-        let column = array.column(&Task::new(), &Region::all(array.shape())).ok()?;
-        Some((0..column.len()).map(|row| cell::text(column.as_ref(), row)).collect())
-    };
-    let told = |loss: &Loss| loss.kind == LossKind::Type && loss.path == source.name;
-    let same = texts(&source.content).zip(texts(&to.content)).is_none_or(|(a, b)| {
-        a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| same_sample(a.as_deref(), b.as_deref()))
-    });
-    match same && plan.losses.iter().any(told) {
-        true => Ok(1),
-        false => Err(format!("the values of {:?} differ", source.name)),
-    }
-}
-
-/// What N5 keeps of an array: booleans as bytes, small floats as float32, single values as arrays of one.
-fn in_n5(content: &Content) -> Option<(DType, Vec<u64>, Vec<u8>)> {
-    let (dtype, mut shape, bytes) = as_bytes(content)?;
-    if shape.is_empty() {
-        shape.push(1);
-    }
-    let Content::Array(array) = content else { return Some((dtype, shape, bytes)) };
-    match array.dtype() {
-        DType::Bool => Some((DType::U8, shape, bytes)),
-        small @ (DType::F16 | DType::BF16 | DType::Mini(_)) => {
-            let mut values = Vec::new();
-            small.decode(&bytes, &mut values);
-            Some((DType::F32, shape, values.iter().flat_map(|value| (*value as f32).to_le_bytes()).collect()))
-        }
-        _ => Some((dtype, shape, bytes)),
-    }
-}
-
-/// An array with the first dimension first, where a target has it last; a column of a table without its other side.
-fn turned(target: &Target, content: &Content) -> Content {
-    let (Content::Array(array), "mat73") = (content, target.id) else { return content.clone() };
-    let reversed: Arc<dyn Array> = Arc::new(gander::engines::variables::Reversed::new(array.clone()));
-    match reversed.shape() {
-        [_, 1] => Content::Array(Arc::new(gander::data::adapt::ArrayView::parse(reversed, ":, 0").unwrap())),
-        _ => Content::Array(reversed),
-    }
+/// What an array or table is called in the result.
+fn called<'a>(plan: &'a Plan, name: &'a str) -> &'a str {
+    let of = |loss: &&Loss| loss.path == name && loss.subject.is_empty() && loss.called.is_some();
+    plan.losses.iter().find(of).and_then(|loss| loss.called.as_deref()).unwrap_or(name)
 }
 
 /// A column of one of several tables, and what it was written from.
@@ -490,9 +261,6 @@ fn compare_tables(from: &Item, to: &Item, plan: &Plan, target: &Target) -> Resul
     let lost: HashSet<&str> = plan.losses.iter().map(|loss| loss.subject.as_str()).collect();
     if SAMPLES.contains(&target.id) {
         return compare_samples(from, to, plan, target);
-    }
-    if target.id == "xlsx" {
-        return compare_sheets(from, to, plan);
     }
     // Text formats have only texts: what is nested or binary is spelled in another way there.
     let texts = matches!(target.id, "csv" | "tsv");
@@ -581,47 +349,6 @@ fn compare_samples(from: &Item, to: &Item, plan: &Plan, target: &Target) -> Resu
         };
         for (row, (a, b)) in from.iter().zip(to).enumerate().filter(|_| !is_other) {
             if !same_sample(a.as_deref(), b.as_deref()) {
-                return Err(format!("column {name:?}, row {row}: {b:?}, not {a:?}"));
-            }
-        }
-    }
-    Ok(from.len())
-}
-
-/// A table and the sheet that it became: all cells but for their types and for digits below a millisecond. Rows of nothing but
-/// nulls at the end are not there; names that do not tell columns apart make no header.
-fn compare_sheets(from: &Item, to: &Item, plan: &Plan) -> Result<usize, String> {
-    let path = from.name.clone();
-    let Some((from, to)) = both(as_cells(from, true), as_cells(to, false), &to.name)? else { return Ok(0) };
-    let told = |name: &str, kind: LossKind| {
-        let is_own = |loss: &&Loss| loss.path.is_empty() || loss.path == path;
-        plan.losses.iter().filter(is_own).any(|loss| loss.subject == name && loss.kind == kind)
-    };
-    if from.iter().any(|(name, _)| told(name, LossKind::Name)) {
-        return Ok(0);
-    }
-    let names = |cells: &[Cells]| cells.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
-    if names(&from) != names(&to) {
-        return Err(format!("columns {:?}, not {:?}", names(&to), names(&from)));
-    }
-    let all = from.first().map_or(0, |(_, cells)| cells.len());
-    let holds = |row: &usize| from.iter().any(|(_, cells)| cells[*row].is_some());
-    let rows = (0..all).rev().find(holds).map_or(0, |last| last + 1);
-    let short = |text: &str| match text.trim_end_matches('s').split_once('.') {
-        Some((whole, rest)) => {
-            format!("{whole}.{}", &rest[..rest.len().min(3)]).trim_end_matches(['0', '.']).to_owned()
-        }
-        None => text.trim_end_matches('s').trim_end_matches("T00:00:00").to_owned(),
-    };
-    for ((name, from), (_, to)) in from.iter().zip(&to) {
-        if to.len() != rows {
-            return Err(format!("{} rows, not {rows}", to.len()));
-        }
-        for (row, (a, b)) in from.iter().zip(to).enumerate().filter(|_| !told(name, LossKind::Zone)) {
-            let (a, b) = (a.as_deref(), b.as_deref());
-            let is_cut = a.is_some_and(|a| a.contains("...")) && b.is_some();
-            let is_moment = || a.zip(b).is_some_and(|(a, b)| short(a) == short(b));
-            if !same_sample(a, b) && !is_cut && !is_moment() {
                 return Err(format!("column {name:?}, row {row}: {b:?}, not {a:?}"));
             }
         }
@@ -816,6 +543,10 @@ fn there_and_back(items: &[Item], target: &'static Target, out: &Path) -> Result
     }
     match plan.verify(&task, out, &done) {
         Ok(Some(check)) if !check.is_equal() => return Err(format!("it is not verified: {}", check.words())),
+        Ok(Some(check)) if BY_VALUE.contains(&target.id) => {
+            return Ok(check.parts as usize + check.changed.len());
+        }
+        Ok(None) if BY_VALUE.contains(&target.id) => return Ok(0),
         Ok(_) => {}
         Err(error) => return Err(format!("it cannot be verified: {error}")),
     }
@@ -871,9 +602,7 @@ fn every_fixture_by_every_writer_reads_back_equal() {
             let targets = TARGETS.iter().filter(is_compared).filter(|_| !items.iter().any(opaque));
             let each = targets.map(|target| {
                 let out = folder.path().join(format!("{n}.{}", target.extensions[0]));
-                let begun = std::time::Instant::now();
                 let result = there_and_back(&items, target, &out);
-                eprintln!("TIMED {} {} {}", begun.elapsed().as_millis(), target.id, path.display());
                 let _ = if out.is_dir() { std::fs::remove_dir_all(&out) } else { std::fs::remove_file(&out) };
                 (target.id, path.display().to_string(), result)
             });

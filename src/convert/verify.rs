@@ -8,12 +8,13 @@ mod elements;
 
 use super::{Done, Plan, gather};
 use crate::bytes::display;
-use crate::bytes::error::{Error, ErrorKind, Result, UnlessCancelled};
+use crate::bytes::error::{Error, ErrorKind, Result};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
-use crate::data::adapt::{ArrayTable, ImageArray};
-use crate::data::content::{Array, Content, Kind, Table};
+use crate::data::adapt::{ArrayTable, ArrayView, ImageArray};
+use crate::data::content::{Array, Content, Table};
 use crate::data::format::{Data, Format, Loss, LossKind};
+use crate::engines::variables::Reversed;
 use crate::formats::{self, FORMATS};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -181,7 +182,7 @@ impl Plan {
         let [(_, content)] = back else { return Ok(false) };
         let to: Arc<dyn Table> = match content {
             Content::Table(table) => table.clone(),
-            Content::Array(array) => match ArrayTable::new("", array.clone()) {
+            Content::Array(array) => match ArrayTable::new("", upright(task, from, array)?) {
                 Ok(table) => Arc::new(table),
                 Err(_) => return Ok(false),
             },
@@ -192,6 +193,21 @@ impl Plan {
         cells::compare(task, from, &to, &how, told, check)?;
         Ok(true)
     }
+}
+
+/// The column of a table with its rows first, where it became an array that has them last.
+fn upright(task: &Task, table: &Arc<dyn Table>, array: &Arc<dyn Array>) -> Result<Arc<dyn Array>> {
+    let rows = table.count(task)?;
+    let [first, .., last] = array.shape() else { return Ok(array.clone()) };
+    if *first == rows || *last != rows || table.schema().fields().len() != 1 {
+        return Ok(array.clone());
+    }
+    let turned: Arc<dyn Array> = Arc::new(Reversed::new(array.clone()));
+    Ok(match turned.shape() {
+        // A column of single values has but one side in the table.
+        [_, 1] => Arc::new(ArrayView::parse(turned, ":, 0")?),
+        _ => turned,
+    })
 }
 
 /// Whether there is nothing to compare: no rows, no elements.
@@ -217,53 +233,66 @@ fn arrays_with(
         return Ok(false);
     }
     let renamed = told.any_of(LossKind::Name);
+    let is_its = |((name, _), (other, _)): (&(String, Arc<dyn Array>), &(String, Content))| {
+        name == other || told.is_called(name, "", other)
+    };
+    // Names may stand there twice.
+    let in_order = arrays.len() == back.len() && arrays.iter().zip(back).all(is_its);
     for (place, (name, array)) in arrays.iter().enumerate() {
         task.check()?;
-        let called = told.called(name, "").unwrap_or(name);
-        let by_name = back.iter().find(|(other, _)| other == called);
-        let found = by_name.or_else(|| match (arrays, back) {
+        let by_name = || {
+            let called = back.iter().find(|(other, _)| told.is_called(name, "", other));
+            called.or_else(|| back.iter().find(|(other, _)| other == name))
+        };
+        let found = match (arrays, back) {
             ([_], [only]) => Some(only),
+            _ if in_order => back.get(place),
             // What the target calls otherwise is still there, at its place.
-            _ if renamed && arrays.len() == back.len() => back.get(place),
-            _ => None,
-        });
+            _ if renamed && arrays.len() == back.len() => by_name().or_else(|| back.get(place)),
+            _ => by_name(),
+        };
         let part = if arrays.len() == 1 { "" } else { name.as_str() };
+        let is_told = told.values_of(name, "") || found.is_none() && renamed;
         let outcome = match found {
             None => Outcome::Differs("it is not in what was written".to_owned()),
-            Some((_, content)) => one_array(task, array, content)?,
+            Some((_, Content::Table(table))) => match ArrayTable::new("", array.clone()) {
+                Ok(from) => {
+                    let from: Arc<dyn Table> = Arc::new(from);
+                    let how = cells::How { path: name, null: "", texts: false };
+                    cells::compare(task, &from, table, &how, told, check)?;
+                    continue;
+                }
+                Err(error) => Outcome::Differs(error.message()),
+            },
+            Some((_, content)) => one_array(task, array, content, is_told)?,
         };
-        check.take(part, outcome, told.values_of(name, "") || found.is_none() && renamed);
+        check.take(part, outcome, is_told);
     }
     Ok(true)
 }
 
-fn one_array(task: &Task, array: &Arc<dyn Array>, content: &Content) -> Result<Outcome> {
+/// An array and what it became; `is_told`: the report says that its values, or its dimensions, are others.
+fn one_array(task: &Task, array: &Arc<dyn Array>, content: &Content, is_told: bool) -> Result<Outcome> {
     match content {
-        Content::Array(other) => elements::compare(task, array, other),
+        Content::Array(other) => match elements::compare(task, array, other)? {
+            // MATLAB has the first dimension where others have the last one.
+            Outcome::Differs(what) if is_told && array.shape().len() > 1 => {
+                let turned: Arc<dyn Array> = Arc::new(Reversed::new(other.clone()));
+                Ok(match elements::compare(task, array, &turned)? {
+                    Outcome::Differs(_) => Outcome::Differs(what),
+                    equal => equal,
+                })
+            }
+            outcome => Ok(outcome),
+        },
         Content::Image(image) => {
             let samples: Arc<dyn Array> = Arc::new(ImageArray::new(image.clone()));
-            elements::compare(task, array, &samples)
+            elements::of_pictures(task, array, &samples)
         }
         Content::Bytes(source) => elements::with_bytes(task, array.as_ref(), source),
-        Content::Table(table) => match ArrayTable::new("", array.clone()) {
-            Ok(from) => {
-                let from: Arc<dyn Table> = Arc::new(from);
-                let mut check = Check::default();
-                let told = Told { losses: Vec::new() };
-                let how = cells::How { path: "", null: "", texts: false };
-                cells::compare(task, &from, table, &how, &told, &mut check).unless_cancelled()?.map_or_else(
-                    |error| Ok(Outcome::Differs(error.message())),
-                    |()| {
-                        Ok(match check.differing.into_iter().next() {
-                            None => Outcome::Equal(check.values),
-                            Some(first) => Outcome::Differs(first),
-                        })
-                    },
-                )
-            }
-            Err(error) => Ok(Outcome::Differs(error.message())),
-        },
-        Content::Text(_) => Ok(Outcome::Differs(format!("it became a {}", Kind::Text.word()))),
+        Content::Table(_) | Content::Text(_) => {
+            Ok(Outcome::Differs(format!("it became a {}", content.kind().word())))
+        }
     }
 }
 
@@ -293,6 +322,12 @@ impl Told<'_> {
     fn called(&self, path: &str, subject: &str) -> Option<&str> {
         let of = |loss: &&&Loss| loss.path == path && loss.subject == subject && loss.called.is_some();
         self.losses.iter().find(of).and_then(|loss| loss.called.as_deref())
+    }
+
+    /// Whether this is another name that it gets; several may have had one name.
+    fn is_called(&self, path: &str, subject: &str, name: &str) -> bool {
+        let of = |loss: &&&Loss| loss.path == path && loss.subject == subject;
+        self.losses.iter().filter(of).any(|loss| loss.called.as_deref() == Some(name))
     }
 
     fn any_of(&self, kind: LossKind) -> bool {

@@ -195,6 +195,9 @@ impl Variables {
             let (values, dtype, cell) = match array.dtype() {
                 DType::Variable(kind) => {
                     let (dtype, cell) = elements(&kind.arrow);
+                    // References and objects are texts that say what they are.
+                    let is_own = dtype.is_variable() && cell.is_empty();
+                    let dtype = if is_own { array.dtype().clone() } else { dtype };
                     (Values::Cells(array.clone(), Vec::new()), dtype, cell)
                 }
                 other => (Values::Array(array.clone()), other.clone(), Vec::new()),

@@ -109,9 +109,9 @@ fn pairs(from: &dyn Table, to: &dyn Table, path: &str, told: &Told<'_>, check: &
     let renamed = told.renamed(path);
     let mut pairs = Vec::new();
     let is_its = |(ours, theirs): (&Arc<Field>, &Arc<Field>)| {
-        let called = told.called(path, ours.name());
-        theirs.name() == ours.name() || called.is_some_and(|name| name == theirs.name())
+        theirs.name() == ours.name() || told.is_called(path, ours.name(), theirs.name())
     };
+    let is_ours = |name: &String| ours.iter().any(|field| field.name() == name);
     // Names may stand there twice.
     let in_order = ours.len() == theirs.len() && ours.iter().zip(theirs).all(is_its);
     for (n, field) in ours.iter().enumerate() {
@@ -123,7 +123,16 @@ fn pairs(from: &dyn Table, to: &dyn Table, path: &str, told: &Told<'_>, check: &
         let same_place = theirs.get(n).filter(|other| other.name() == field.name()).map(|_| n);
         let elsewhere = || theirs.iter().position(|other| other.name() == field.name());
         let is_renamed = renamed.contains(name.as_str()) || renamed.contains("");
-        let by_place = || (is_renamed && ours.len() == theirs.len()).then_some(n);
+        let by_place = || {
+            let other = theirs.get(n).filter(|_| is_renamed && ours.len() == theirs.len())?;
+            (!is_ours(other.name())).then_some(n)
+        };
+        // Of several of one name where names are told apart by nothing else the last one is there.
+        let is_hidden = is_renamed && ours.iter().skip(n + 1).any(|other| *other.name() == name);
+        if is_hidden && ours.len() != theirs.len() {
+            check.take(&name, Outcome::Differs("another column has its name".to_owned()), true);
+            continue;
+        }
         match same_place.or_else(elsewhere).or_else(by_place) {
             Some(to) => pairs.push(Pair { name, from: n, to, differs: None }),
             None => {
@@ -181,7 +190,7 @@ fn first_difference(a: &ArrayRef, b: &ArrayRef, null: &str, texts: bool) -> Opti
         return None;
     }
     (0..a.len()).find(|row| {
-        let (from, to) = (cell::text(a.as_ref(), *row), cell::text(b.as_ref(), *row));
+        let (from, to) = (whole_text(a, *row), whole_text(b, *row));
         if same_text(from.as_deref(), to.as_deref()) {
             return false;
         }
@@ -190,6 +199,14 @@ fn first_difference(a: &ArrayRef, b: &ArrayRef, null: &str, texts: bool) -> Opti
             |text: &Option<String>| text.as_deref().is_none_or(|text| text.is_empty() || text == null);
         !(texts && blank(&from) && blank(&to))
     })
+}
+
+/// A cell as text, and bytes to their end.
+fn whole_text(array: &ArrayRef, row: usize) -> Option<String> {
+    match cell::binary(array.as_ref(), row).filter(|_| array.is_valid(row)) {
+        Some(bytes) => Some(bytes.iter().fold("0x".to_owned(), |text, byte| format!("{text}{byte:02x}"))),
+        None => cell::text(array.as_ref(), row),
+    }
 }
 
 /// Whether two cells say the same: equal texts, equal numbers, the same lists and objects, a day and its midnight.
@@ -255,7 +272,8 @@ fn is_hexadecimal(bytes: &str, list: &str) -> bool {
     };
     let pairs = (0..list.len()).map(|n| digits.get(2 * n..2 * n + 2));
     let spelled = pairs.map(|pair| u8::from_str_radix(pair?, 16).ok());
-    digits.len() == 2 * list.len() && spelled.zip(&list).all(|(byte, json)| byte.is_some() && byte == number(json))
+    digits.len() == 2 * list.len()
+        && spelled.zip(&list).all(|(byte, json)| byte.is_some() && byte == number(json))
 }
 
 /// The lists and objects that a text spells.

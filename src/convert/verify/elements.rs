@@ -7,6 +7,7 @@ use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::strides;
 use crate::bytes::task::Task;
+use crate::data::adapt::ArrayView;
 use crate::data::cell;
 use crate::data::content::Array;
 use crate::data::dtype::DType;
@@ -32,6 +33,26 @@ pub(super) fn compare(task: &Task, from: &Arc<dyn Array>, to: &Arc<dyn Array>) -
         return by_bytes(task, from, to);
     }
     by_texts(task, from, to)
+}
+
+/// An array or a picture, and the picture that was read back: grey may be three channels of the same there.
+pub(super) fn of_pictures(task: &Task, from: &Arc<dyn Array>, to: &Arc<dyn Array>) -> Result<Outcome> {
+    let (Some((3, sides)), true) = (to.shape().split_last(), from.shape().len() < to.shape().len()) else {
+        return compare(task, from, to);
+    };
+    if from.shape() != sides {
+        return compare(task, from, to);
+    }
+    let mut outcome = Outcome::Equal(0);
+    for channel in 0..3 {
+        let spelled = format!("{}{channel}", ":, ".repeat(sides.len()));
+        let one: Arc<dyn Array> = Arc::new(ArrayView::parse(to.clone(), &spelled)?);
+        outcome = compare(task, from, &one)?;
+        if matches!(outcome, Outcome::Differs(_)) {
+            break;
+        }
+    }
+    Ok(outcome)
 }
 
 /// Whether one holds the bytes of the other without saying what they are: NumPy has no name for bfloat16.

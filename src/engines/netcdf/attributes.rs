@@ -6,6 +6,7 @@ use super::names::{unique, valid};
 use super::types::{Number, Stored};
 use crate::data::dtype::DType;
 use crate::data::format::{Attributes, Loss, LossKind, note};
+use crate::data::node::Value;
 use crate::engines::attributes::{Encoded, OF_ELEMENTS, encoded, numbers};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
@@ -40,6 +41,9 @@ pub fn kept(
             _ => DType::Void(1),
         };
         let found = encoded(attributes, name, value, &of_elements);
+        if matches!((&found, value), (Encoded::Text(_), Value::Json(_))) {
+            say("NetCDF has no type for it: its JSON is kept as text".to_owned());
+        }
         let found = match stored {
             Some(stored) if name == "_FillValue" => missing(found, stored, is_unsigned),
             // Signed where the elements are, for want of types without.

@@ -20,7 +20,7 @@ use crate::bytes::archive::compound::MAGIC;
 use crate::bytes::display;
 use crate::bytes::error::{Error, Result};
 use crate::data::content::Kind;
-use crate::data::format::{Format, OptionSpec, Opening, Target};
+use crate::data::format::{Format, Opening, OptionSpec, Target};
 use crate::data::node::Node;
 use crate::data::sniff::zip::Document;
 use crate::data::sniff::{Head, Magic, Match, compound};
@@ -45,8 +45,8 @@ pub static FORMAT: Format = Format {
 };
 
 /// Header or not.
-const HEADER: OptionSpec =
-    OptionSpec::new("header", "whether the first row of a sheet names the columns").one_of("auto", &["auto", "yes", "no"]);
+const HEADER: OptionSpec = OptionSpec::new("header", "whether the first row of a sheet names the columns")
+    .one_of("auto", &["auto", "yes", "no"]);
 
 /// How a workbook is framed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -77,7 +77,8 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
         }
         if name != valid {
             // Where there is but one nobody looks for it by its name.
-            let renamed = note(LossKind::Name, format!("it is called {valid}")).at(name).called(&valid);
+            let renamed =
+                note(LossKind::Name, format!("it is called {valid}")).at(name).called(valid.as_str());
             losses.push(if arrays.len() == 1 { renamed.if_any() } else { renamed });
         }
     }

@@ -107,6 +107,7 @@ fn losses(payload: &Payload, _options: &Options) -> Vec<Loss> {
             losses.push(note(LossKind::Attribute, what).at(name).of(key));
         }
         space_losses(name, array.as_ref(), &own, &mut losses);
+        meaning_losses(name, array.as_ref(), &mut losses);
     }
     let is_array = |name: &str| names.contains(name);
     for (name, own) in payload.parts.iter().filter(|(name, _)| !is_array(name)) {
@@ -140,6 +141,27 @@ fn space_losses(name: &str, array: &dyn Array, own: &Attributes, losses: &mut Ve
     } else if own.list.iter().any(|(key, _)| SPACE.contains(&key.as_str())) {
         let what = "readers take the names and distances of its dimensions from its attributes";
         losses.push(note(LossKind::Name, what).at(name).if_any());
+    }
+}
+
+/// What is said of what an array's elements stand for, of which N5 knows nothing: attributes that say it are kept, and
+/// readers do not apply them.
+fn meaning_losses(name: &str, array: &dyn Array, losses: &mut Vec<Loss>) {
+    let facts = array.facts();
+    if facts.scaling.is_some() {
+        let what = "stored numbers are written; N5's readers do not know what they stand for (values=shown writes that)";
+        losses.push(loss(LossKind::Scale, what).at(name));
+    }
+    let listed = facts.axes.iter().filter(|axis| axis.coordinate.is_some());
+    let listed: Vec<&str> = listed.map(|axis| axis.name.as_str()).collect();
+    if !listed.is_empty() {
+        let listed = listed.join(", ");
+        let what =
+            format!("N5 does not say which arrays are the coordinates along its dimensions ({listed})");
+        losses.push(note(LossKind::Scale, what).at(name).if_any());
+    }
+    if !facts.value_names.is_empty() {
+        losses.push(note(LossKind::Name, "the names of its values are not kept").at(name));
     }
 }
 

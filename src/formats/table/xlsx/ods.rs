@@ -352,7 +352,7 @@ mod tests {
         let mut xml = Xml::open(&task, &source)?;
         xml.next()?;
         Rows::default().read(&task, &mut xml, &mut out)?;
-        let node = out.node(&task)?;
+        let node = out.node(&task, None)?;
         let Some(crate::data::content::Content::Table(table)) = node.content else {
             return Ok(String::new());
         };

@@ -502,7 +502,7 @@ mod tests {
 
     /// Rows, columns, and what is said.
     fn shape(out: Gathered) -> (u64, usize, String) {
-        let node = out.node(&Task::new()).unwrap();
+        let node = out.node(&Task::new(), None).unwrap();
         let Some(Content::Table(table)) = &node.content else { return (0, 0, node.remarks.join("; ")) };
         (table.count(&Task::new()).unwrap(), table.schema().fields().len(), node.remarks.join("; "))
     }

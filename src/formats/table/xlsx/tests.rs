@@ -164,7 +164,8 @@ fn many_sheets_without_relationships_are_found_at_once() {
     assert_eq!(parts.sheets().len(), 4_000);
     task.cancel();
     assert!(
-        book::SharedWorkbook::open(&task, &source, Framing::Package, None).is_err_and(|error| error.is_cancelled())
+        book::SharedWorkbook::open(&task, &source, Framing::Package, None)
+            .is_err_and(|error| error.is_cancelled())
     );
 }
 

@@ -478,7 +478,7 @@ mod tests {
         let mut book = XlsWorkbook::open(&task, &Source::memory("a.xls", bytes))?;
         let mut out = Gathered::default();
         book.cells(&task, 0, &mut out)?;
-        let node = out.node(&task)?;
+        let node = out.node(&task, None)?;
         let Some(Content::Table(table)) = node.content else { return Ok(String::new()) };
         let all: Vec<usize> = (0..table.schema().fields().len()).collect();
         let batch = table.read(&task, 0..9, &all)?;

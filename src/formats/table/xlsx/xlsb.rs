@@ -325,7 +325,7 @@ mod tests {
         .concat();
         let (task, mut out) = (Task::new(), Gathered::default());
         cells.read(&task, &Source::memory("sheet", bytes), &mut out).unwrap();
-        let node = out.node(&task).unwrap();
+        let node = out.node(&task, None).unwrap();
         assert!(node.problem.unwrap().to_string().contains("cell F3: there is no shared text 9"));
         let Some(crate::data::content::Content::Table(table)) = node.content else { panic!() };
         let batch = table.read(&task, 0..1, &[0, 1, 2, 3, 4, 5, 6]).unwrap();
