@@ -238,19 +238,31 @@ fn arrays_with(
     };
     // Names may stand there twice.
     let in_order = arrays.len() == back.len() && arrays.iter().zip(back).all(is_its);
+    let mut used = BTreeSet::new();
     for (place, (name, array)) in arrays.iter().enumerate() {
         task.check()?;
         let by_name = || {
-            let called = back.iter().find(|(other, _)| told.is_called(name, "", other));
-            called.or_else(|| back.iter().find(|(other, _)| other == name))
+            let called = || back.iter().position(|(other, _)| told.is_called(name, "", other));
+            let same = || back.iter().position(|(other, _)| other == name);
+            // The first of several of one name keeps it, where the target has it.
+            let is_twice = arrays.iter().filter(|(other, _)| other == name).count() > 1;
+            let at = match is_twice {
+                true => same().filter(|at| !used.contains(at)).or_else(called),
+                false => called().or_else(same),
+            };
+            at.and_then(|at| Some((at, back.get(at)?)))
         };
         let found = match (arrays, back) {
-            ([_], [only]) => Some(only),
-            _ if in_order => back.get(place),
+            ([_], [only]) => Some((0, only)),
+            _ if in_order => back.get(place).map(|found| (place, found)),
             // What the target calls otherwise is still there, at its place.
-            _ if renamed && arrays.len() == back.len() => by_name().or_else(|| back.get(place)),
+            _ if renamed && arrays.len() == back.len() => {
+                by_name().or_else(|| Some((place, back.get(place)?)))
+            }
             _ => by_name(),
         };
+        used.extend(found.map(|(at, _)| at));
+        let found = found.map(|(_, found)| found);
         let part = if arrays.len() == 1 { "" } else { name.as_str() };
         let is_told = told.values_of(name, "") || found.is_none() && renamed;
         let outcome = match found {
@@ -328,6 +340,16 @@ impl Told<'_> {
     fn is_called(&self, path: &str, subject: &str, name: &str) -> bool {
         let of = |loss: &&&Loss| loss.path == path && loss.subject == subject;
         self.losses.iter().filter(of).any(|loss| loss.called.as_deref() == Some(name))
+    }
+
+    /// Whether the new names of what this table has are known.
+    fn has_names(&self, path: &str) -> bool {
+        self.losses.iter().any(|loss| loss.path == path && loss.called.is_some())
+    }
+
+    /// Whether it says anything of values that may come true for some of them.
+    fn may_change(&self, path: &str) -> bool {
+        self.losses.iter().any(|loss| loss.path == path && loss.possible && loss.kind == LossKind::Null)
     }
 
     fn any_of(&self, kind: LossKind) -> bool {

@@ -176,7 +176,11 @@ impl Model {
             }
             let (group, name) = naming.variable(&variable.path);
             let path = if version.has_groups() { join(&group, &name) } else { name.clone() };
-            if path != variable.path.join("/") {
+            let was = match variable.is_part() || is_table {
+                true => variable.path.join("/"),
+                false => variable.item.clone(),
+            };
+            if path != was {
                 let what = format!("it is called {path} in the file");
                 let said = variable.say(note(LossKind::Name, what).called(&path));
                 model.losses.push(if alone || variable.is_part() && !is_table {

@@ -114,7 +114,7 @@ impl Variable {
 
     /// Whether it is a column of a table or a field of records.
     pub fn is_part(&self) -> bool {
-        !self.part.is_empty()
+        !self.part.is_empty() || matches!(self.values, Values::Column(_))
     }
 
     /// How many dimensions the array has whose elements (or the table whose cells) these are.

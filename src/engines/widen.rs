@@ -31,7 +31,7 @@ pub fn widened(dtype: &DType, has: &[DType]) -> Option<(DType, Vec<Loss>)> {
                 (1, base) => format!("{dtype} becomes int64: counts of {}{since}", base.word()),
                 (count, base) => format!("{dtype} becomes int64: counts of {count} {}{since}", base.word()),
             };
-            (DType::I64, vec![loss(LossKind::Type, what)])
+            (DType::I64, vec![loss(LossKind::Scale, what)])
         }
         _ => return None,
     };

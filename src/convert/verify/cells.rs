@@ -81,7 +81,9 @@ pub(super) fn compare(
     }
     for pair in pairs {
         let outcome = pair.differs.map_or(Outcome::Equal(rows), Outcome::Differs);
-        check.take(&pair.name, outcome, told.values_of(how.path, &pair.name));
+        // What is said of a column without a name looks like what is said of all of them.
+        let is_nameless = pair.name.is_empty() && told.may_change(how.path);
+        check.take(&pair.name, outcome, told.values_of(how.path, &pair.name) || is_nameless);
     }
     Ok(())
 }
@@ -123,8 +125,9 @@ fn pairs(from: &dyn Table, to: &dyn Table, path: &str, told: &Told<'_>, check: &
         let same_place = theirs.get(n).filter(|other| other.name() == field.name()).map(|_| n);
         let elsewhere = || theirs.iter().position(|other| other.name() == field.name());
         let is_renamed = renamed.contains(name.as_str()) || renamed.contains("");
+        let by_order = is_renamed && !told.has_names(path);
         let by_place = || {
-            let other = theirs.get(n).filter(|_| is_renamed && ours.len() == theirs.len())?;
+            let other = theirs.get(n).filter(|_| by_order && ours.len() == theirs.len())?;
             (!is_ours(other.name())).then_some(n)
         };
         // Of several of one name where names are told apart by nothing else the last one is there.

@@ -157,26 +157,25 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
     for (at, member) in &plan.members {
         let Some(flat) = plan.roles.columns.get(*at) else { continue };
         let column = top(flat);
-        let mut say = |kind: LossKind, what: String| losses.push(note(kind, what).of(&column).if_any());
+        let mut say = |made: Loss| losses.push(made.of(&column).if_any());
         match member {
-            Member::File(_) => {
-                say(LossKind::Name, "its members are called after what their bytes are".to_owned())
-            }
+            Member::File(_) => say(note(LossKind::Name, "its members are called after what their bytes are")),
             other if *other.field() != column => {
-                say(LossKind::Name, format!("its members have the extension .{}", other.field()));
+                let what = format!("its members have the extension .{}", other.field());
+                say(note(LossKind::Name, what).called(other.field()));
             }
             _ => {}
         }
         match member {
-            Member::Integer(_) => say(LossKind::Type, "integers are written as digits".to_owned()),
-            Member::Array(_) => say(LossKind::Type, "arrays become NPY files".to_owned()),
+            Member::Integer(_) => say(note(LossKind::Type, "integers are written as digits")),
+            Member::Array(_) => say(note(LossKind::Type, "arrays become NPY files")),
             Member::Json(_) => {
-                say(LossKind::Type, "its values become JSON".to_owned());
-                say(LossKind::Nesting, "its values become JSON".to_owned());
+                say(note(LossKind::Type, "its values become JSON"));
+                say(note(LossKind::Nesting, "its values become JSON"));
             }
-            Member::Text(_) => say(LossKind::Type, "its values become text".to_owned()),
+            Member::Text(_) => say(note(LossKind::Type, "its values become text")),
             Member::File(_) | Member::Named(_) => {
-                say(LossKind::Type, "a reader takes for text what can be printed".to_owned());
+                say(note(LossKind::Type, "a reader takes for text what can be printed"));
             }
         }
     }

@@ -234,7 +234,9 @@ impl ListedObject<'_> {
         let file = self.book.file();
         let mut dataset = object.dataset(file, task)?;
         node.span = span(self.book, &dataset);
-        let said = matlab::MatlabAttributes::of(&node.attributes);
+        // What came from MATLAB into another format is there what its attributes say.
+        let is_plain = matches!(self.book.flavour, Flavour::Plain);
+        let said = matlab::MatlabAttributes::of(&node.attributes).filter(|_| is_plain);
         if let Some(said) = &said {
             matlab::rename_parts(&mut dataset);
             if said.has_cells(&dataset) {

@@ -265,7 +265,7 @@ fn told(variable: &Variable, stored: &Stored, options: &Options, is_seen: bool) 
                     LossKind::Name,
                     format!("the names of its dimensions are not kept ({})", names.join(", ")),
                 ),
-                true,
+                !is_text,
             );
         }
         if facts.axes.iter().any(|axis| axis.coordinate.is_some() || axis.regular.is_some()) {
