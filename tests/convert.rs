@@ -228,7 +228,7 @@ fn a_disk_that_is_full_is_said_and_leaves_the_target_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     long_table(folder.path());
     for target in
-        ["parquet", "csv", "sqlite", "hdf5", "netcdf", "zarr", "npz", "npy", "arrow", "avro", "jsonl"]
+        ["parquet", "csv", "sqlite", "hdf5", "netcdf4", "zarr", "npz", "npy", "arrow", "avro", "jsonl"]
     {
         let out = folder.path().join(format!("out.{target}"));
         let is_folder = target == "zarr";

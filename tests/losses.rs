@@ -432,7 +432,9 @@ fn compare(items: &[Item], target: &Target, losses: &[&Loss], back: &[Item]) -> 
     let mut out = Vec::new();
     let mut is_compared = false;
     // Long lists among a model's metadata are shown as arrays too.
-    let is_data = |item: &&Item| target.id != "gguf" || !item.name.starts_with("metadata/");
+    let is_source = |name: &str| items.iter().any(|from| from.name == name);
+    let is_data =
+        |item: &&Item| target.id != "gguf" || !item.name.starts_with("metadata/") || is_source(&item.name);
     let back: Vec<Item> = back.iter().filter(is_data).cloned().collect();
     let back = back.as_slice();
     if let [from] = items {
@@ -452,7 +454,7 @@ fn compare(items: &[Item], target: &Target, losses: &[&Loss], back: &[Item]) -> 
             differences("", &from, &to, &mut out);
             is_compared = true;
         }
-        around(items, back, target, &mut out);
+        around(items, back, target, losses, &mut out);
         return (out, is_compared);
     }
     for from in items {
@@ -516,12 +518,12 @@ fn compare(items: &[Item], target: &Target, losses: &[&Loss], back: &[Item]) -> 
             (None, _) => {}
         }
     }
-    around(items, back, target, &mut out);
+    around(items, back, target, losses, &mut out);
     (out, is_compared)
 }
 
 /// What differs in what lies around the items.
-fn around(items: &[Item], back: &[Item], target: &Target, out: &mut Vec<Difference>) {
+fn around(items: &[Item], back: &[Item], target: &Target, losses: &[&Loss], out: &mut Vec<Difference>) {
     let Some(from) = items.first().map(|item| &item.around) else { return };
     let mut gone = |path: &str, subject: &str, aspect: Aspect, words: String| {
         out.push(Difference { path: path.to_owned(), subject: subject.to_owned(), aspect, words });
@@ -573,6 +575,12 @@ fn around(items: &[Item], back: &[Item], target: &Target, out: &mut Vec<Differen
         return;
     }
     for (name, own) in &from.groups {
+        let renamed = losses.iter().find(|loss| loss.path == *name && loss.called.is_some());
+        if let Some(called) = renamed.and_then(|loss| loss.called.as_deref())
+            && back.iter().any(|item| is_below(&item.name, called))
+        {
+            gone(name, "", Aspect::Columns, format!("it is called {called}"));
+        }
         let is_group = |other: &String| {
             other == name || REPRESENTED.contains(&target.id) && respelled(other) == respelled(name)
         };
@@ -683,10 +691,12 @@ fn check(items: &[Item], target: &'static Target, out: &Path) -> Outcome {
             outcome.wrong.push(format!("not reported: {difference:?}"));
         }
     }
-    // Of a column that became a part of another one nothing else can be seen.
+    // Of an array that is gone, and of a column that became a part of another one, nothing else can be seen.
     let is_gone = |loss: &Loss| {
         let is_it = |d: &Difference| {
-            d.aspect == Aspect::Missing && !d.subject.is_empty() && d.subject == loss.subject
+            let is_subject = !d.subject.is_empty() && d.subject == loss.subject;
+            let is_path = !d.path.is_empty() && d.path == loss.path && loss.subject.is_empty();
+            d.aspect == Aspect::Missing && (is_subject || is_path)
         };
         differences.iter().any(is_it)
     };

@@ -4,6 +4,7 @@
 use super::{Item, Target};
 use crate::data::cf;
 use crate::data::content::Content;
+use crate::data::dtype::DType;
 use crate::data::format::{Attributes, Loss, LossKind, Metadata};
 use crate::data::format::{loss, note};
 use crate::data::node::Value;
@@ -165,6 +166,10 @@ fn dropped(placed: &mut AttributesByNode, losses: &mut Vec<Loss>) {
 /// What is said of what lies around the items: other nodes, dimensions without values.
 pub(super) fn around(items: &[Item], target: &Target, is_one: bool, losses: &mut Vec<Loss>) {
     let known: BTreeSet<String> = items.iter().flat_map(dimensions).collect();
+    // Characters may become texts, which lie along one dimension less.
+    let is_text = |item: &&Item| matches!(&item.content, Content::Array(array) if matches!(array.dtype(), DType::Bytes(_)));
+    let sure: BTreeSet<String> = items.iter().filter(|item| !is_text(item)).flat_map(dimensions).collect();
+    let is_header = target.writer.metadata == Metadata::Header;
     let item_names: BTreeSet<&str> = items.iter().map(|item| item.name.as_str()).collect();
     for around in arounds(items) {
         let gone = |label: &str| format!("a {label} is no table, array or picture: it is left out");
@@ -187,9 +192,12 @@ pub(super) fn around(items: &[Item], target: &Target, is_one: bool, losses: &mut
         }
         for (name, len) in &around.dimensions {
             let last = name.rsplit('/').next().unwrap_or(name);
-            if target.writer.metadata != Metadata::Tree || !known.contains(last) {
+            let is_kept = known.contains(last);
+            if target.writer.metadata != Metadata::Tree || !sure.contains(last) {
                 let what = format!("the dimension of {len} without values is left out");
-                losses.push(note(LossKind::Name, what).at(name));
+                let made = note(LossKind::Name, what).at(name);
+                let has_place = is_header || target.writer.metadata == Metadata::Tree;
+                losses.push(if is_kept && has_place { made.if_any() } else { made });
             }
         }
         if target.writer.metadata != Metadata::Tree || is_one {
@@ -199,7 +207,9 @@ pub(super) fn around(items: &[Item], target: &Target, is_one: bool, losses: &mut
                 !behind.take_while(|item| item.starts_with(name.as_str())).any(|item| is_below(item, name))
             };
             for (name, _) in around.groups.iter().filter(|(name, _)| !name.is_empty() && empty(name)) {
-                losses.push(note(LossKind::Metadata, "a group without values is left out").at(name));
+                // Headers have a group of their own, which the file begins with.
+                let made = note(LossKind::Metadata, "a group without values is left out").at(name);
+                losses.push(if is_header { made.if_any() } else { made });
             }
         }
     }

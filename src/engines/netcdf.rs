@@ -219,7 +219,8 @@ impl Model {
         let (kept, losses) = attributes::kept(own, None, version);
         if version.has_groups() {
             if made != path.join("/") {
-                self.losses.push(note(LossKind::Name, format!("it is called {made} in the file")).at(item));
+                let what = format!("it is called {made} in the file");
+                self.losses.push(note(LossKind::Name, what).at(item).called(&made));
             }
             self.losses.extend(losses.into_iter().map(|loss| loss.at(item)));
             self.groups.insert(made, kept);

@@ -162,8 +162,9 @@ fn units(payload: &Payload, settings: &Settings) -> Result<(Vec<Unit>, Vec<Loss>
             continue;
         }
         unit.name = unit.extname(name, n + 1);
-        if unit.name.as_deref().is_some_and(|made| made != name.as_str() && !unit.is_twin(name)) {
-            let made = unit.name.clone().unwrap_or_default();
+        // What the reader calls units without a name.
+        let made = unit.name.clone().unwrap_or_else(|| format!("HDU {}", list.len() + 1));
+        if made != *name && !unit.is_twin(name) {
             let renamed = note(LossKind::Name, format!("it is called {made}")).called(made);
             unit.losses.push(if arrays.len() == 1 { renamed.if_any() } else { renamed });
         }

@@ -197,7 +197,9 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
         let array = tensor.array.as_ref();
         losses.extend(tensor.how.losses(array, asked.is_some()).into_iter().map(|loss| loss.at(*name)));
         let why = "names of tensors are different and have 63 bytes at most";
-        losses.extend(names::renamed(name, &tensor.name, why));
+        // Where there is but one nobody looks for it by its name.
+        let renamed = names::renamed(name, &tensor.name, why);
+        losses.extend(renamed.map(|loss| if kept.len() == 1 { loss.if_any() } else { loss }));
         if array.shape().contains(&0) {
             let what = "it has no elements, which programs of ggml do not read";
             losses.push(note(LossKind::Type, what).at(*name).if_any());

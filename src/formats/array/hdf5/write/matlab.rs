@@ -156,7 +156,8 @@ impl Model {
         for (path, item, own) in &all.groups {
             let made = naming.group(&mut model, path);
             if made != path.join("/") {
-                model.losses.push(note(LossKind::Name, format!("it is called {made} in the file")).at(item));
+                let what = format!("it is called {made} in the file");
+                model.losses.push(note(LossKind::Name, what).at(item).called(&made));
             }
             model.own_attributes(item, own);
             if let Some((_, kept)) = model.structs.get_mut(&made) {
