@@ -1,5 +1,7 @@
 //! The empty window: what can be dropped here, the buttons that open something, recent files.
 
+use std::collections::HashSet;
+
 use egui::{Label, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 use gander::bytes::display;
 use gander::data::content::Kind;
@@ -136,7 +138,8 @@ fn extensions(line: Line) -> Vec<&'static str> {
     };
     let formats = FORMATS.iter().filter(|format| line_of(format) == Some(line));
     let mut names: Vec<&str> = formats.filter_map(|format| format.extensions.first().copied()).collect();
-    names.dedup();
+    let mut seen = HashSet::new();
+    names.retain(|name| seen.insert(*name));
     names
 }
 

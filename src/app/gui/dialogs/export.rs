@@ -159,15 +159,20 @@ impl Export {
             }
             return close || answer == run::Answer::Close;
         }
-        let mut formed = None;
-        // A small window scrolls the form; what can be done stays in sight below it.
-        let height = (ui.ctx().content_rect().height() - 200.0).max(120.0);
+        let mut described = None;
+        // A small window scrolls the form; where it goes and what can be done stays in sight below it.
+        let height = (ui.ctx().content_rect().height() - 290.0).max(120.0);
         egui::ScrollArea::vertical().id_salt("form").max_height(height).auto_shrink([false, true]).show(
             ui,
             |ui| {
-                formed = self.form(ui, jobs, exports, actions);
+                described = self.form(ui, jobs);
             },
         );
+        ui.add_space(space::S2);
+        let formed = described.and_then(|(file_type, plan)| {
+            let free = self.place(ui, jobs, file_type, actions);
+            Some(self.settled(ui, exports, plan?, free))
+        });
         ui.add_space(space::S3);
         let theme = Theme::of(ui);
         let mut stop = false;
@@ -192,14 +197,8 @@ impl Export {
         close || stop
     }
 
-    /// The form; what it comes to, once everything is known.
-    fn form(
-        &mut self,
-        ui: &mut Ui,
-        jobs: &Jobs,
-        exports: &Exports,
-        actions: &mut Vec<Action>,
-    ) -> Option<Formed> {
+    /// What is exported and how; the format that was chosen, and the plan once it is made.
+    fn form(&mut self, ui: &mut Ui, jobs: &Jobs) -> Option<(&'static FileType, Option<Arc<Plan>>)> {
         self.what(ui);
         let items = self.gathered(ui, jobs)?;
         let types = self.writable(ui, jobs, &items)?;
@@ -216,9 +215,12 @@ impl Export {
             form::outline(ui, plan);
             form::losses(ui, plan, &mut self.consent.lose);
         }
-        ui.add_space(space::S2);
-        let free = self.place(ui, jobs, file_type, actions);
-        let plan = plan?;
+        Some((file_type, plan))
+    }
+
+    /// Whether what is written is verified; what the form comes to. `free`: whether nothing stands in the way at the
+    /// place, once that is known.
+    fn settled(&mut self, ui: &mut Ui, exports: &Exports, plan: Arc<Plan>, free: Option<bool>) -> Formed {
         form::row(ui, "", |ui| {
             let mut verify = self.verify.unwrap_or_else(|| is_small(&plan));
             let words = "Verify: read it back and compare every value";
@@ -239,7 +241,7 @@ impl Export {
             (true, Some(false)) => Some("The file exists: agree to replace it above"),
             _ => None,
         };
-        Some(Formed { plan, ready: agreed && !taken && free == Some(true), missing })
+        Formed { plan, ready: agreed && !taken && free == Some(true), missing }
     }
 
     /// Consent is to the losses that were named; where others are named it is asked for anew.
