@@ -295,7 +295,7 @@ impl Plan {
         let adapted = match self.adapted(task, &item.name, content, losses).and_then(fits) {
             // One thing that does not fit never hides its neighbours.
             Err(error) if several && error.kind() == ErrorKind::Unsupported => {
-                let what = format!("it is left out: {}", error.message());
+                let what = format!("it is left out: {}", error.what());
                 losses.push(loss(LossKind::Type, what).at(&item.name));
                 parts.typed.remove(&number);
                 return Ok(());

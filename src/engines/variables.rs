@@ -1,6 +1,7 @@
 //! What a file of named variables holds of a payload: arrays as they are; the fields of records and the columns of a
 //! table each as a variable of its own. For writers whose formats have no records, or whose readers do not take them.
 
+use crate::bytes::display;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::adapt::{FieldArray, FieldPath, column_dtype};
@@ -339,8 +340,9 @@ pub fn texts(column: &ArrayRef, fill: bool) -> Result<Vec<String>> {
 
 /// The refusal of null cells.
 pub fn refused(nulls: usize) -> Error {
+    let cells = display::plural(nulls as u64, "null cell");
     Error::unsupported(format!(
-        "{nulls} null cells, which the format cannot hold; with nulls=fill they become empty text, zero or NaN"
+        "{cells}: the format has none; with nulls=fill they become empty text, zero or NaN"
     ))
 }
 

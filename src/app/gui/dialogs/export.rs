@@ -202,7 +202,7 @@ impl Export {
         self.what(ui);
         let items = self.gathered(ui, jobs)?;
         let types = self.writable(ui, jobs, &items)?;
-        self.choose_type(ui, &types);
+        self.choose_type(ui, &types, &items);
         self.preset(ui, jobs, &types);
         let file_type = self.file_type?;
         form::values(ui, file_type, &items, &mut self.options);
@@ -334,20 +334,16 @@ impl Export {
         Some(types)
     }
 
-    fn choose_type(&mut self, ui: &mut Ui, types: &[&'static FileType]) {
+    fn choose_type(&mut self, ui: &mut Ui, types: &[&'static FileType], items: &[Item]) {
         if self.file_type.is_none() {
-            self.file_type = self.likely(types);
+            self.file_type = self.likely(types, items);
         }
         let mut chosen = self.file_type.map_or("", |file_type| file_type.id);
-        form::row(ui, "Format", |ui| {
-            ui.horizontal_wrapped(|ui| {
-                for file_type in types {
-                    let response = ui.selectable_label(chosen == file_type.id, file_type.name);
-                    if response.on_hover_text(file_type.extensions.join(", ")).clicked() {
-                        chosen = file_type.id;
-                    }
-                }
-            });
+        form::formats(ui, types, usual(self.choice, items), |ui, file_type| {
+            let response = ui.selectable_label(chosen == file_type.id, file_type.name);
+            if response.on_hover_text(file_type.extensions.join(", ")).clicked() {
+                chosen = file_type.id;
+            }
         });
         if self.file_type.is_none_or(|file_type| file_type.id != chosen) {
             self.file_type = types.iter().copied().find(|file_type| file_type.id == chosen);
@@ -356,15 +352,15 @@ impl Export {
         }
     }
 
-    /// Another type than the file has already: that is what conversions are for.
-    fn likely(&self, types: &[&'static FileType]) -> Option<&'static FileType> {
+    /// What most people want of such content, in another format than the file has already: that is what conversions
+    /// are for.
+    fn likely(&self, types: &[&'static FileType], items: &[Item]) -> Option<&'static FileType> {
         let own =
             self.target.as_ref().filter(|_| self.part.is_none()).map(|target| target.document.format.id);
         // A picture of something stays a picture.
-        let other = match self.choice {
-            Choice::Picture(_) => types.iter().find(|file_type| file_type.id == "png"),
-            Choice::Part | Choice::Whole => None,
-        };
+        let usual = usual(self.choice, items);
+        let find = |id: &&str| types.iter().find(|file_type| file_type.id == *id && Some(*id) != own);
+        let other = usual.iter().find_map(find);
         let other = other.or_else(|| types.iter().find(|file_type| Some(file_type.id) != own));
         other.or(types.first()).copied()
     }
@@ -463,6 +459,24 @@ impl Export {
             return None;
         }
         exists.map(|exists| !exists || self.consent.overwrite)
+    }
+}
+
+/// The formats that most people want of such content, by their ids.
+fn usual(choice: Choice, items: &[Item]) -> &'static [&'static str] {
+    match (choice, items) {
+        (Choice::Picture(_), _) => &["png"],
+        (_, [only]) => match &only.content {
+            Content::Table(_) => &["parquet", "csv"],
+            Content::Array(array) if array.facts().sound.is_some() => &["wav", "npy"],
+            Content::Array(_) => &["npy", "npz"],
+            Content::Image(_) => &["png", "tiff"],
+            Content::Text(_) | Content::Bytes(_) => &["raw"],
+        },
+        (_, several) => match several.iter().all(|item| matches!(item.content, Content::Table(_))) {
+            true => &["xlsx", "sqlite"],
+            false => &["npz", "hdf5"],
+        },
     }
 }
 

@@ -149,7 +149,7 @@ fn units(payload: &Payload, settings: &Settings) -> Result<(Vec<Unit>, Vec<Loss>
         match unit.fill(array, settings) {
             Ok(()) => {}
             Err(error) => {
-                let what = format!("it is left out: {}", error.message());
+                let what = format!("it is left out: {}", error.what());
                 left_out.push(loss(LossKind::Type, what).at(name));
                 continue;
             }

@@ -70,7 +70,7 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
         match Variable::plan(array, &shaping) {
             Ok(variable) => losses.extend(variable.losses.into_iter().map(|loss| loss.at(name))),
             Err(error) => {
-                let what = format!("it is left out: {}", error.message());
+                let what = format!("it is left out: {}", error.what());
                 losses.push(loss(LossKind::Type, what).at(name));
                 continue;
             }

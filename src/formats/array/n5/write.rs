@@ -88,7 +88,7 @@ fn losses(payload: &Payload, _options: &Options) -> Vec<Loss> {
         names.insert(name.as_str());
         let dtype = array.dtype();
         let Some(kept) = stored(dtype) else {
-            let what = format!("it is left out: {}", unsupported(dtype).message());
+            let what = format!("it is left out: {}", unsupported(dtype).what());
             losses.push(loss(LossKind::Type, what).at(name));
             continue;
         };

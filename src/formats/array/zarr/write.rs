@@ -67,7 +67,7 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
     for (name, array) in payload.arrays().unwrap_or_default() {
         let dtype = array.dtype();
         if let Err(error) = Stored::new(dtype, version) {
-            let what = format!("it is left out: {}", error.message());
+            let what = format!("it is left out: {}", error.what());
             losses.push(loss(LossKind::Type, what).at(name));
             continue;
         }

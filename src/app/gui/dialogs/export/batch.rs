@@ -17,6 +17,9 @@ use crate::gui::exports::{self, Conversion, Exports, Line, Progress, State};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, space};
 
+/// The formats that most people want, by their ids.
+const USUAL: [&str; 8] = ["parquet", "csv", "jsonl", "npy", "npz", "safetensors", "hdf5", "png"];
+
 /// What the first look says of a file: what would be lost, or why it cannot be done.
 type Look = std::result::Result<Vec<(String, bool)>, String>;
 
@@ -67,7 +70,19 @@ impl Batch {
         let title = format!("Convert {}", display::plural(self.files.len() as u64, "file"));
         let close = head(ui, &title);
         let begun = self.started.is_some();
-        ui.add_enabled_ui(!begun, |ui| self.form(ui, actions));
+        ui.add_enabled_ui(!begun, |ui| {
+            // A small window scrolls the form; where the files go, the files and what can be done stay in sight below it.
+            let rest = self.list_height() + 260.0;
+            let height = (ui.ctx().content_rect().height() - rest).max(90.0);
+            ScrollArea::vertical().id_salt("form").max_height(height).auto_shrink([false, true]).show(
+                ui,
+                |ui| {
+                    self.form(ui);
+                },
+            );
+            ui.add_space(space::S2);
+            self.place(ui, actions);
+        });
         ui.add_space(space::S2);
         let looks = if begun { self.looks.peek(&self.looked_at()).ready() } else { self.look(jobs) };
         let state = self.started.as_ref().and_then(|(id, _)| Some(exports.get(*id)?.state));
@@ -80,14 +95,12 @@ impl Batch {
         self.foot(ui, exports, looks.is_some(), state.as_ref()) || close
     }
 
-    fn form(&mut self, ui: &mut Ui, actions: &mut Vec<Action>) {
+    /// The format, and its options.
+    fn form(&mut self, ui: &mut Ui) {
         let mut chosen = self.file_type.id;
-        form::row(ui, "Format", |ui| {
-            ui.horizontal_wrapped(|ui| {
-                for &file_type in TARGETS.iter() {
-                    ui.selectable_value(&mut chosen, file_type.id, file_type.name);
-                }
-            });
+        let types: Vec<&'static FileType> = TARGETS.iter().copied().collect();
+        form::formats(ui, &types, &USUAL, |ui, file_type| {
+            ui.selectable_value(&mut chosen, file_type.id, file_type.name);
         });
         if chosen != self.file_type.id
             && let Some(file_type) = FileType::by_id(chosen)
@@ -97,6 +110,10 @@ impl Batch {
             self.consent.lose = false;
         }
         form::options(ui, self.file_type, &mut self.options);
+    }
+
+    /// Where the files go, and what is agreed to.
+    fn place(&mut self, ui: &mut Ui, actions: &mut Vec<Action>) {
         let mut folder = std::mem::take(&mut self.folder);
         form::row(ui, "Into", |ui| {
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
@@ -144,9 +161,13 @@ impl Batch {
         shown.ready()
     }
 
+    /// The height of the list of files, in points.
+    fn list_height(&self) -> f32 {
+        (self.files.len() as f32 * 28.0).clamp(28.0, 200.0)
+    }
+
     fn list(&self, ui: &mut Ui, looks: Option<&[Look]>, runs: bool) {
-        let height = (self.files.len() as f32 * 28.0).clamp(28.0, 260.0);
-        ScrollArea::vertical().max_height(height).auto_shrink([false, true]).show_rows(
+        ScrollArea::vertical().max_height(self.list_height()).auto_shrink([false, true]).show_rows(
             ui,
             20.0,
             self.files.len(),

@@ -10,6 +10,8 @@ use crate::gui::theme::{self, Severity, Theme, size, space};
 
 /// The width of the names at the left.
 const NAMES: f32 = 108.0;
+/// The height of the formats to choose from: four lines.
+const FORMATS: f32 = 116.0;
 
 /// A line with a name at its left.
 pub(super) fn row(ui: &mut Ui, name: &str, add: impl FnOnce(&mut Ui)) {
@@ -22,6 +24,25 @@ pub(super) fn row(ui: &mut Ui, name: &str, add: impl FnOnce(&mut Ui)) {
         ui.allocate_ui_with_layout(vec2(width, size::CONTROL), Layout::left_to_right(Align::Center), |ui| {
             ui.set_max_width(width);
             add(ui);
+        });
+    });
+}
+
+/// The formats to choose from, of which a few lines are in sight at once; those of these ids come first.
+pub(super) fn formats(
+    ui: &mut Ui,
+    types: &[&'static FileType],
+    first: &[&str],
+    mut add: impl FnMut(&mut Ui, &'static FileType),
+) {
+    row(ui, "Format", |ui| {
+        let area = ScrollArea::vertical().id_salt("formats").max_height(FORMATS);
+        area.auto_shrink([false, true]).show(ui, |ui| {
+            ui.horizontal_wrapped(|ui| {
+                let is_first = |file_type: &&'static FileType| first.contains(&file_type.id);
+                types.iter().copied().filter(is_first).for_each(|file_type| add(ui, file_type));
+                types.iter().copied().filter(|t| !is_first(t)).for_each(|file_type| add(ui, file_type));
+            });
         });
     });
 }

@@ -7,6 +7,7 @@ use crate::bytes::error::{Error, Result};
 use crate::data::adapt::{NullRule, cell_bytes, column_dtype};
 use crate::data::cell;
 use crate::data::dtype::DType;
+use crate::engines::variables::refused;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field as ArrowField};
@@ -129,7 +130,7 @@ impl Rows {
                 let plain = plain(column)?;
                 let found = plain.logical_null_count();
                 if found > 0 && !fill {
-                    return Err(nulls(found));
+                    return Err(refused(found));
                 }
                 let bytes = cell_bytes(&plain, dtype, &rule)?;
                 self.scatter(&bytes, cell.size(), stride, at);
@@ -140,7 +141,7 @@ impl Rows {
                 let column = plain(column)?;
                 let records = column.as_struct_opt().ok_or_else(|| Error::bug("a record that is none"))?;
                 if !fill && records.null_count() > 0 {
-                    return Err(nulls(records.null_count()));
+                    return Err(refused(records.null_count()));
                 }
                 for ((_, start, cell), column) in members.iter().zip(records.columns()) {
                     self.put(cell, column, fill, stride, at + start)?;
@@ -164,7 +165,7 @@ impl Rows {
     fn texts(&mut self, column: &ArrayRef, fill: bool, stride: usize, at: usize) -> Result<()> {
         let empty = column.logical_null_count();
         if empty > 0 && !fill {
-            return Err(nulls(empty));
+            return Err(refused(empty));
         }
         let mut text = Vec::new();
         let mut starts = Vec::with_capacity(column.len());
@@ -189,7 +190,7 @@ impl Rows {
 
     fn lists(&mut self, column: &ArrayRef, fill: bool, stride: usize, at: usize) -> Result<()> {
         if column.null_count() > 0 && !fill {
-            return Err(nulls(column.null_count()));
+            return Err(refused(column.null_count()));
         }
         let column = column.as_binary::<i64>();
         let all = column.value_data().to_vec();
@@ -214,10 +215,4 @@ fn plain(column: &ArrayRef) -> Result<ArrayRef> {
         DataType::RunEndEncoded(_, values) => cast(column, values.data_type())?,
         _ => column.clone(),
     })
-}
-
-fn nulls(count: usize) -> Error {
-    Error::unsupported(format!(
-        "{count} null cells, which HDF5 cannot hold; with nulls=fill they become empty text, zero or NaN"
-    ))
 }
