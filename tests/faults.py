@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 
 TABLES = ["parquet", "arrow", "csv", "jsonl", "avro", "sqlite", "xlsx", "tfrecord", "webdataset", "lmdb", "delta", "iceberg"]
-ARRAYS = ["npy", "npz", "safetensors", "hdf5", "zarr", "netcdf4", "netcdf3", "n5", "mat", "nifti", "fits", "gguf", "tiff", "bloscpack", "wav"]
+ARRAYS = ["npy", "npz", "safetensors", "hdf5", "zarr", "netcdf4", "netcdf3", "n5", "mat", "nifti", "fits", "gguf", "tiff", "bloscpack"]
 
 
 def make(folder):

@@ -57,13 +57,16 @@ fn begun<T>(
     loop {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let temp = folder.join(temporary(&name, std::process::id(), number));
+        // Before it is made: a process may be killed at any moment.
+        journal::note(&temp);
         match make(&temp) {
-            Ok(made) => {
-                journal::note(&temp);
-                return Ok((made, temp, real));
+            Ok(made) => return Ok((made, temp, real)),
+            Err(e) => {
+                journal::forget(&temp);
+                if e.kind() != std::io::ErrorKind::AlreadyExists {
+                    return Err(named(said(e)));
+                }
             }
-            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
-            Err(e) => return Err(named(said(e))),
         }
     }
 }

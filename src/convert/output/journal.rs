@@ -4,7 +4,7 @@
 //! One small file an output, named after it, with its path. All of this is by the way: where it fails, a result is written
 //! all the same, and what is left of it goes when the same target is written again.
 
-use super::{is_left_behind, process_of_temporary};
+use super::{is_alive, is_left_behind, process_of_temporary};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -63,7 +63,8 @@ fn sweep_notes(folder: &Path) {
         let is_output = temp.file_name().and_then(|name| process_of_temporary(name.as_bytes()));
         let is_gone = match is_output {
             None => true,
-            Some(_) if std::fs::symlink_metadata(temp).is_err() => true,
+            // It may be about to be made.
+            Some(process) if std::fs::symlink_metadata(temp).is_err() => !is_alive(process),
             Some(process) if is_left_behind(temp, process) => {
                 let is_dir = temp.is_dir();
                 if is_dir { std::fs::remove_dir_all(temp) } else { std::fs::remove_file(temp) }.is_ok()
