@@ -393,6 +393,9 @@ impl Plan {
             Content::Array(array) => self.of_array(name, array, losses)?,
             Content::Image(image) => self.of_image(name, image, losses),
             Content::Text(text) => self.accepts(Kind::Bytes).then(|| Data::Bytes(text.source().clone())),
+            Content::Graph(graph) => {
+                self.of_table(task, name, crate::data::adapt::graph::nodes(&graph)?, losses)?
+            }
             Content::Bytes(source) => self.accepts(Kind::Bytes).then_some(Data::Bytes(source)),
         };
         let (target, kind) = (self.target.name, kind.word());

@@ -68,6 +68,7 @@ fn read_node(task: &Task, node: &Arc<Node>) -> Result<(), Error> {
             image.read(task, 0, 0, Rect::all(info.width, info.height))?;
         }
         Some(Content::Text(text)) => drop(text.read(task, 0..1_000)?),
+        Some(Content::Graph(graph)) => drop(gander::data::adapt::graph::nodes(graph)?),
         Some(Content::Bytes(source)) => drop(source.read_up_to(task, 0, 4096)?),
     }
     Ok(())

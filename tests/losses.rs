@@ -178,7 +178,7 @@ impl Object {
                 };
                 object.meaning = image.info().details.iter().find(turned).map(|turned| turned.1.clone());
             }
-            Content::Text(_) | Content::Bytes(_) => return None,
+            Content::Text(_) | Content::Graph(_) | Content::Bytes(_) => return None,
         }
         Some(object)
     }

@@ -114,7 +114,8 @@ impl Item {
 /// The node's problem if it has no content; `Unsupported` for an empty group.
 pub fn gather(task: &Task, source: &Source, node: &Arc<Node>, path: &str) -> Result<Vec<Item>> {
     let node = node.resolved(task)?;
-    if let Some(content) = &node.content {
+    let is_graph = matches!(node.content, Some(Content::Graph(_)));
+    if let Some(content) = node.content.as_ref().filter(|_| !is_graph || !has_arrays(task, &node)) {
         // A whole file is called by its stem, a node by its path.
         let name = match path.trim_start_matches('/') {
             "" => node.name.rsplit_once('.').map_or(node.name.as_str(), |(stem, _)| stem),
@@ -136,7 +137,7 @@ pub fn gather(task: &Task, source: &Source, node: &Arc<Node>, path: &str) -> Res
         }
         // A tensor may have tensors below it; the parts of a table or a picture are its own.
         let whole = match below.content {
-            None | Some(Content::Array(_)) => false,
+            None | Some(Content::Array(_) | Content::Graph(_)) => false,
             Some(Content::Table(_) | Content::Image(_) | Content::Text(_) | Content::Bytes(_)) => true,
         };
         // Said before a million files are opened for nothing.
@@ -158,6 +159,17 @@ pub fn gather(task: &Task, source: &Source, node: &Arc<Node>, path: &str) -> Res
     Ok(found.into_iter().map(item).collect())
 }
 
+/// Whether there is an array below a node.
+fn has_arrays(task: &Task, node: &Arc<Node>) -> bool {
+    let mut found = false;
+    // The first one is enough; what cannot be listed has none.
+    let _ = open::walk_all(task, node, "", limits::DEPTH, &mut |below, _, _| {
+        found |= matches!(below.content, Some(Content::Array(_)));
+        Ok(!found)
+    });
+    found
+}
+
 /// Whether a value is of a size for metadata.
 fn is_small(value: &serde_json::Value) -> bool {
     /// Bytes of a text among the metadata.
@@ -177,6 +189,8 @@ fn sort(name: &str, node: &Node, found: &mut Vec<Item>, around: &mut Around) {
         Some(Content::Array(array)) if node.bare_dimension => {
             around.dimensions.push((name.to_owned(), array.shape().first().copied().unwrap_or(0)));
         }
+        // Nodes of a graph are a table where the graph alone is asked for; of a model it is the weights that are meant.
+        Some(Content::Graph(_)) => around.left_out.push((name.to_owned(), node.label, false)),
         Some(content) => {
             let shows_attributes = node.shows_attributes;
             let item = Item::new(name, content.clone(), Attributes::of(node));
@@ -218,7 +232,9 @@ pub(super) fn select(item: &Item, selection: &Selection) -> Result<Item> {
         return no(if selection.rows.is_some() { "rows" } else { "columns" }, kind);
     }
     let content = match &item.content {
-        Content::Table(_) | Content::Text(_) | Content::Bytes(_) if selection.slice.is_some() => {
+        Content::Table(_) | Content::Text(_) | Content::Graph(_) | Content::Bytes(_)
+            if selection.slice.is_some() =>
+        {
             return no("slice", kind);
         }
         Content::Table(table) => {
@@ -247,7 +263,7 @@ pub(super) fn select(item: &Item, selection: &Selection) -> Result<Item> {
             }
             None => item.content.clone(),
         },
-        Content::Text(_) | Content::Bytes(_) => item.content.clone(),
+        Content::Text(_) | Content::Graph(_) | Content::Bytes(_) => item.content.clone(),
     };
     Ok(Item { content, ..item.clone() })
 }

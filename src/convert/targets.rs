@@ -64,7 +64,9 @@ impl Target {
     pub fn takes(&self) -> Vec<Kind> {
         let accepts = |kind: Kind| self.writer.accepts.contains(&kind);
         let fits = |kind: &Kind| match kind {
-            Kind::Table => accepts(Kind::Table) || accepts(Kind::Array) && !accepts(Kind::Bytes),
+            Kind::Table | Kind::Graph => {
+                accepts(Kind::Table) || accepts(Kind::Array) && !accepts(Kind::Bytes)
+            }
             Kind::Array => accepts(Kind::Array) || accepts(Kind::Table) || accepts(Kind::Image),
             Kind::Image => accepts(Kind::Image) || accepts(Kind::Array),
             Kind::Text | Kind::Bytes => accepts(Kind::Bytes),

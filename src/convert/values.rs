@@ -56,7 +56,9 @@ pub fn is_choice(items: &[Item], target: &Target) -> bool {
 fn stands_for_others(item: &Item) -> bool {
     match &item.content {
         Content::Array(array) => Interpreted::nullable(array.clone()).is_some(),
-        Content::Table(_) | Content::Image(_) | Content::Text(_) | Content::Bytes(_) => false,
+        Content::Table(_) | Content::Image(_) | Content::Text(_) | Content::Graph(_) | Content::Bytes(_) => {
+            false
+        }
     }
 }
 

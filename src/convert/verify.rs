@@ -186,7 +186,7 @@ impl Plan {
                 Ok(table) => Arc::new(table),
                 Err(_) => return Ok(false),
             },
-            Content::Image(_) | Content::Text(_) | Content::Bytes(_) => return Ok(false),
+            Content::Image(_) | Content::Text(_) | Content::Graph(_) | Content::Bytes(_) => return Ok(false),
         };
         let null = self.options.get("null").unwrap_or_default();
         let how = cells::How { path, null, texts: self.target.writer.texts };
@@ -302,7 +302,7 @@ fn one_array(task: &Task, array: &Arc<dyn Array>, content: &Content, is_told: bo
             elements::of_pictures(task, array, &samples)
         }
         Content::Bytes(source) => elements::with_bytes(task, array.as_ref(), source),
-        Content::Table(_) | Content::Text(_) => {
+        Content::Table(_) | Content::Text(_) | Content::Graph(_) => {
             Ok(Outcome::Differs(format!("it became a {}", content.kind().word())))
         }
     }

@@ -9,6 +9,7 @@ mod columns;
 mod embedded;
 mod field;
 mod frame;
+pub mod graph;
 mod lenient;
 mod long;
 mod mapped;

@@ -2,6 +2,7 @@
 //! match it exhaustively; formats produce it.
 
 pub mod array;
+pub mod graph;
 pub mod image;
 pub mod sample;
 pub mod statistics;
@@ -9,6 +10,7 @@ pub mod table;
 pub mod text;
 
 pub use array::{Array, ArrayFacts};
+pub use graph::Graph;
 pub use image::{Image, ImageInfo, Pixels, Rect, Sample};
 pub use sample::Picked;
 pub use statistics::{ColumnStatistics, RowRanges};
@@ -73,6 +75,8 @@ kinds! {
     Image(Arc<dyn Image>) = "image",
     /// Lines of text.
     Text(Arc<dyn Text>) = "text",
+    /// Operators and the tensors between them.
+    Graph(Arc<Graph>) = "graph",
     /// Bytes that nothing else is known of.
     Bytes(Source) = "bytes",
 }

@@ -479,6 +479,13 @@ pub trait Additions: Files {
     /// As those of `commit`.
     fn replace(&mut self, task: &Task, path: &str, bytes: &[u8]) -> Result<()>;
 
+    /// Puts a file that may be there already. Another of its path is replaced at once: the new one must say the same as
+    /// the old to whoever reads the folder as it was. What was begun belongs to nothing still.
+    ///
+    /// # Errors
+    /// As those of [`put`](Files::put).
+    fn overwrite(&mut self, path: &str, bytes: &[u8]) -> Result<()>;
+
     /// Takes back a file that was begun here.
     fn take_back(&mut self, path: &str);
 }

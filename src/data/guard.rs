@@ -57,6 +57,8 @@ pub fn content(content: Content) -> Content {
         Content::Array(array) => Content::Array(GuardedArray::around(array)),
         Content::Image(image) => Content::Image(Arc::new(GuardedImage(image))),
         Content::Text(text) => Content::Text(Arc::new(GuardedText(text))),
+        // Nothing in it reads.
+        Content::Graph(graph) => Content::Graph(graph),
         // `Source` guards the streams that it is made of.
         Content::Bytes(source) => Content::Bytes(source),
     }

@@ -105,9 +105,13 @@ impl Tensors {
                     Ok(true)
                 }
                 None | Some(Content::Array(_)) => Ok(true),
-                Some(Content::Table(_) | Content::Image(_) | Content::Text(_) | Content::Bytes(_)) => {
-                    Ok(false)
-                }
+                Some(
+                    Content::Table(_)
+                    | Content::Image(_)
+                    | Content::Text(_)
+                    | Content::Graph(_)
+                    | Content::Bytes(_),
+                ) => Ok(false),
             }
         });
         if found.all.is_empty() {

@@ -290,6 +290,7 @@ fn as_table(name: &str, content: &Content) -> Option<Arc<dyn Table>> {
     match content {
         Content::Table(table) => Some(table.clone()),
         Content::Array(array) => Some(Arc::new(ArrayTable::new(name, array.clone()).ok()?)),
+        Content::Graph(graph) => crate::data::adapt::graph::nodes(graph).ok(),
         Content::Image(_) | Content::Text(_) | Content::Bytes(_) => None,
     }
 }

@@ -203,7 +203,7 @@ fn fits(slice: &str, items: &[Item]) -> Result<(), String> {
         match &item.content {
             Content::Array(array) => super::fits_slice(slice, array.shape())?,
             Content::Image(image) => super::fits_slice(slice, ImageArray::new(image.clone()).shape())?,
-            Content::Table(_) | Content::Text(_) | Content::Bytes(_) => {}
+            Content::Table(_) | Content::Text(_) | Content::Graph(_) | Content::Bytes(_) => {}
         }
     }
     Ok(())

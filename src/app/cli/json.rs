@@ -4,7 +4,8 @@ use arrow::datatypes::FieldRef;
 use gander::bytes::display;
 use gander::bytes::error::UnlessCancelled;
 use gander::bytes::limits;
-use gander::data::content::{Array, Content, Image, Kind, Rows, Table, Text};
+use gander::data::content::graph::{self, Dimension, Operation, Port, ValueId};
+use gander::data::content::{Array, Content, Graph, Image, Kind, Rows, Table, Text};
 use gander::data::dtype::DType;
 use gander::data::node::{Children, Node, Value};
 use gander::engines::pickle::Report;
@@ -154,6 +155,7 @@ fn facts(content: &Content) -> Json {
         Content::Array(array) => array_facts(array.as_ref()),
         Content::Image(image) => image_facts(image.as_ref()),
         Content::Text(text) => text_facts(text.as_ref()),
+        Content::Graph(graph) => graph_facts(graph),
         Content::Bytes(source) => json!({ "length": source.known_len() }),
     }
 }
@@ -165,6 +167,73 @@ pub(crate) fn columns(table: &dyn Table) -> Vec<Json> {
         json!({ "name": field.name(), "type": kind, "nullable": field.is_nullable() })
     };
     table.schema().fields().iter().enumerate().map(column).collect()
+}
+
+/// A graph in numbers, and what goes in and comes out.
+pub(crate) fn graph_facts(graph: &Graph) -> Json {
+    let ends = |ids: &[ValueId]| -> Json {
+        let end = |value: &graph::Value| json!({ "name": &*value.name, "dtype": value.dtype.as_deref(), "shape": shape(value) });
+        ids.iter().filter_map(|id| graph.value(*id)).map(end).collect()
+    };
+    json!({
+        "name": graph.name, "nodes": graph.nodes().len(), "operators": graph.operators(),
+        "inputs": ends(&graph.inputs), "outputs": ends(&graph.outputs),
+    })
+}
+
+/// A shape as a list of lengths, names and nulls; null where it is open.
+fn shape(value: &graph::Value) -> Json {
+    let length = |length: &Dimension| match length {
+        Dimension::Fixed(length) => Json::from(*length),
+        Dimension::Named(name) => Json::from(&**name),
+        Dimension::Open => Json::Null,
+    };
+    value.shape.as_ref().map_or(Json::Null, |lengths| lengths.iter().map(length).collect())
+}
+
+/// The nodes and edges of a graph (CLI.md, *show --json*).
+pub(crate) fn graph_whole(graph: &Graph) -> Json {
+    let names = |ports: &[Port]| -> Json {
+        let name = |port: &Port| port.value.and_then(|value| graph.value(value)).map(|value| &*value.name);
+        ports.iter().map(name).collect()
+    };
+    let node = |node: &Operation| {
+        let attributes: Map<String, Json> = node
+            .attributes
+            .iter()
+            .map(|(name, value)| (name.to_string(), attribute_of_node(value)))
+            .collect();
+        json!({
+            "name": &*node.name, "op": &*node.operator, "domain": &*node.domain, "group": &*node.group,
+            "inputs": names(&node.inputs), "outputs": names(&node.outputs), "attributes": attributes,
+        })
+    };
+    let edge = |edge: graph::Edge| {
+        let value = graph.value(edge.value);
+        json!({
+            "from": edge.from, "to": edge.to, "tensor": value.map(|value| &*value.name),
+            "dtype": value.and_then(|value| value.dtype.as_deref()), "shape": value.map_or(Json::Null, shape),
+            "inferred": value.is_some_and(|value| value.is_inferred),
+        })
+    };
+    json!({
+        "nodes": graph.nodes().iter().map(node).collect::<Vec<_>>(),
+        "edges": graph.edges().map(edge).collect::<Vec<_>>(),
+    })
+}
+
+fn attribute_of_node(attribute: &graph::Attribute) -> Json {
+    use graph::Attribute;
+    match attribute {
+        Attribute::Int(value) => (*value).into(),
+        Attribute::Float(value) if value.is_finite() => (*value).into(),
+        Attribute::Text(text) | Attribute::Graph(text) => text.as_str().into(),
+        Attribute::Tensor(path, text) => path.as_deref().unwrap_or(text).into(),
+        Attribute::Ints(list) => list.as_slice().into(),
+        Attribute::Floats(list) if list.iter().all(|value| value.is_finite()) => list.as_slice().into(),
+        Attribute::Texts(list) => list.as_slice().into(),
+        Attribute::Float(_) | Attribute::Floats(_) => attribute.to_string().into(),
+    }
 }
 
 fn table_facts(table: &dyn Table) -> Json {

@@ -105,7 +105,7 @@ fn fits(slice: &str, node: &Node) -> Result<(), String> {
             let info = image.info();
             super::fits_slice(slice, &[info.height, info.width])
         }
-        None | Some(Content::Table(_) | Content::Text(_) | Content::Bytes(_)) => Ok(()),
+        None | Some(Content::Table(_) | Content::Text(_) | Content::Graph(_) | Content::Bytes(_)) => Ok(()),
     }
 }
 
@@ -125,6 +125,13 @@ fn values(
         Some(Content::Array(a)) => array(task, args, a.as_ref(), file, out),
         Some(Content::Text(t)) => lines(task, args, rows, t.as_ref(), out),
         Some(Content::Image(i)) => pixels(task, args, i.as_ref(), out),
+        Some(Content::Graph(graph)) if args.json => {
+            out.put(&format!("{}\n", super::json::graph_whole(graph)));
+            Ok(())
+        }
+        Some(Content::Graph(graph)) => {
+            table(task, args, rows, gander::data::adapt::graph::nodes(graph)?.as_ref(), out, notes)
+        }
         Some(Content::Bytes(s)) => bytes(task, args, rows, s, out),
         None => match (&node.problem, &node.value) {
             (_, Some(value)) => {

@@ -206,6 +206,7 @@ fn facts(task: &Task, node: &Node, bins: Option<usize>) -> Result<Map<String, Js
         Content::Table(table) => table_json(task, table.as_ref(), bins),
         Content::Image(image) => image_json(task, image.as_ref()),
         Content::Text(text) => text_json(task, text.as_ref()),
+        Content::Graph(graph) => Ok(json::graph_facts(graph)),
         Content::Bytes(source) => bytes_json(task, source),
     });
     if let Some(Json::Object(of_content)) = content.transpose()? {

@@ -162,6 +162,9 @@ fn summary(node: &Node) -> String {
             format!("image {}×{}, {} × {} bit", info.width, info.height, info.channels, info.bits)
         }
         Some(Content::Text(text)) => format!("text, {}", text.encoding()),
+        Some(Content::Graph(graph)) => {
+            format!("graph of {}", display::plural(graph.nodes().len() as u64, "node"))
+        }
         Some(Content::Bytes(source)) => {
             format!("bytes, {}", source.known_len().map_or("?".into(), display::bytes))
         }

@@ -26,6 +26,7 @@ pub(crate) fn icon(node: &Node) -> Icon {
         },
         (Some(Content::Image(_)), _) => Icon::Image,
         (Some(Content::Text(_)), _) => Icon::Document,
+        (Some(Content::Graph(_)), _) => Icon::Module,
         (Some(Content::Bytes(_)), _) => Icon::Binary,
         (None, None) => match node.label {
             "folder" => Icon::Folder,
@@ -48,6 +49,7 @@ fn guess(name: &str) -> Icon {
         Some(Kind::Image) => Icon::Image,
         Some(Kind::Text) => Icon::Document,
         Some(Kind::Group) => Icon::Archive,
+        Some(Kind::Graph) => Icon::Module,
         Some(Kind::Bytes) | None => Icon::File,
     }
 }
@@ -106,6 +108,7 @@ pub(crate) fn short(node: &Node, sums: &mut Sums, jobs: &Jobs) -> String {
             format!("{}×{}{frames}", info.width, info.height)
         }
         Some(Content::Text(text)) => text.source().known_len().map_or(String::new(), display::bytes),
+        Some(Content::Graph(graph)) => display::plural(graph.nodes().len() as u64, "node"),
         Some(Content::Bytes(source)) => source.known_len().map_or(String::new(), display::bytes),
         None => group(node, sums, jobs),
     }
@@ -145,7 +148,7 @@ pub(crate) fn bytes(node: &Node) -> u64 {
         }
         Some(Content::Bytes(source)) => source.known_len().unwrap_or(0),
         Some(Content::Text(text)) if node.span.is_none() => text.source().known_len().unwrap_or(0),
-        Some(Content::Text(_) | Content::Table(_) | Content::Image(_)) | None => {
+        Some(Content::Text(_) | Content::Table(_) | Content::Image(_) | Content::Graph(_)) | None => {
             node.span.as_ref().map_or(0, |span| span.end.saturating_sub(span.start))
         }
     }

@@ -430,6 +430,7 @@ fn go_to(text: &str, target: Option<&Target>) -> Vec<Line> {
         Some(Content::Table(_)) => "row",
         Some(Content::Text(_)) => "line",
         Some(Content::Bytes(_)) => "byte",
+        Some(Content::Graph(_)) => "node",
         Some(Content::Array(_) | Content::Image(_)) | None => "element",
     };
     // A whole index of an array needs no notation; everything else is for the view to read.

@@ -71,7 +71,14 @@ impl Query {
     pub(crate) fn score(&self, node: &Node, path: &str) -> Option<i32> {
         let array = match &node.content {
             Some(Content::Array(array)) => Some(array),
-            Some(Content::Table(_) | Content::Image(_) | Content::Text(_) | Content::Bytes(_)) | None => None,
+            Some(
+                Content::Table(_)
+                | Content::Image(_)
+                | Content::Text(_)
+                | Content::Graph(_)
+                | Content::Bytes(_),
+            )
+            | None => None,
         };
         if let Some(kind) = &self.kind
             && !node.kind().word().starts_with(kind.as_str())

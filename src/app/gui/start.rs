@@ -134,6 +134,7 @@ fn extensions(line: Line) -> Vec<&'static str> {
         Some(Kind::Array) => Some(Line::Arrays),
         Some(Kind::Image) => Some(Line::Images),
         Some(Kind::Text) => Some(Line::Texts),
+        Some(Kind::Graph) => Some(Line::Models),
         Some(Kind::Group | Kind::Bytes) | None => None,
     };
     let formats = FORMATS.iter().filter(|format| line_of(format) == Some(line));

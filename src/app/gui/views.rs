@@ -264,6 +264,10 @@ pub(crate) fn node_view(target: &Target) -> Box<dyn View> {
             None => table::make(target, table),
         },
         Some(Content::Text(text)) => text::make(target, text),
+        Some(Content::Graph(graph)) => match gander::data::adapt::graph::nodes(graph) {
+            Ok(nodes) => table::make(target, &nodes),
+            Err(_) => record::make(target),
+        },
         Some(Content::Bytes(source)) => hex::make(target, source),
         None => record::make(target),
     }

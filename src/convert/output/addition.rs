@@ -50,7 +50,7 @@ impl Addition {
         let missing = |_| named(Error::io("there is nothing to add to; without --append it is made"));
         let root = std::fs::canonicalize(target).map_err(missing)?;
         if !root.is_dir() {
-            return Err(named(Error::unsupported("it is a file; rows are added to tables that are folders")));
+            return Err(named(Error::unsupported("it is a file; what is added to is a folder")));
         }
         clean(task, &root, known)?;
         static NUMBER: AtomicU64 = AtomicU64::new(0);
@@ -161,6 +161,12 @@ impl Addition {
         Ok(())
     }
 
+    /// Gives bytes a name at once, whatever had it before.
+    fn put_over(&self, target: &Path, bytes: &[u8]) -> Result<()> {
+        let staged = self.staged(bytes).map_err(said)?;
+        std::fs::rename(staged, target).map_err(said)
+    }
+
     /// A file of these bytes that nobody knows yet, on the disk.
     fn staged(&self, bytes: &[u8]) -> std::io::Result<PathBuf> {
         let staged = self.hidden.join("commit");
@@ -240,13 +246,20 @@ impl Additions for Addition {
         if !self.belongs {
             self.sync(task).map_err(named)?;
         }
-        let staged = self.staged(bytes).map_err(said).map_err(named)?;
-        std::fs::rename(staged, &target).map_err(said).map_err(named)?;
+        self.put_over(&target, bytes).map_err(named)?;
         self.belongs = true;
         if let Some(folder) = target.parent().and_then(|folder| File::open(folder).ok()) {
             let _ = folder.sync_all();
         }
         Ok(())
+    }
+
+    fn overwrite(&mut self, path: &str, bytes: &[u8]) -> Result<()> {
+        let target = self.root.join(below(path)?);
+        if self.files.contains(&target) || !target.exists() {
+            return self.put(path, bytes);
+        }
+        self.put_over(&target, bytes).map_err(|e| e.in_file(target.display()))
     }
 
     fn take_back(&mut self, path: &str) {

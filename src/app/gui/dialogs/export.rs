@@ -372,7 +372,7 @@ impl Export {
         }
         let [item] = items else { return };
         match &item.content {
-            Content::Table(_) => {
+            Content::Table(_) | Content::Graph(_) => {
                 form::text(ui, "Rows", "all; or from:to, as 0:1000", &mut self.rows);
                 form::text(ui, "Columns", "all; or names with commas between", &mut self.columns);
             }
@@ -467,7 +467,7 @@ fn usual(choice: Choice, items: &[Item]) -> &'static [&'static str] {
     match (choice, items) {
         (Choice::Picture(_), _) => &["png"],
         (_, [only]) => match &only.content {
-            Content::Table(_) => &["parquet", "csv"],
+            Content::Table(_) | Content::Graph(_) => &["parquet", "csv"],
             Content::Array(array) if array.facts().sound.is_some() => &["wav", "npy"],
             Content::Array(_) => &["npy", "npz"],
             Content::Image(_) => &["png", "tiff"],

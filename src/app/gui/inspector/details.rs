@@ -89,6 +89,12 @@ fn of_node(known: &mut Known, task: &Task, target: &Target) {
             known.line("Encoding", text.encoding());
             known.line("Lines", text.lines().to_string());
         }
+        Some(Content::Graph(graph)) => {
+            known.line("Nodes", display::count(graph.nodes().len() as u64));
+            known.line("Operators", display::count(graph.operators().len() as u64));
+            known.line("Inputs", display::count(graph.inputs.len() as u64));
+            known.line("Outputs", display::count(graph.outputs.len() as u64));
+        }
         Some(Content::Bytes(_)) => {}
         None => {}
     }

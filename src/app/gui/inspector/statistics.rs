@@ -195,7 +195,7 @@ fn of(target: &Target, subject: &Subject) -> Option<Of> {
             counts.then(|| Of::Array(array.clone()))
         }
         Some(Content::Image(image)) => matches!(subject, Subject::Node).then(|| Of::Image(image.clone())),
-        Some(Content::Text(_) | Content::Bytes(_)) | None => None,
+        Some(Content::Text(_) | Content::Graph(_) | Content::Bytes(_)) | None => None,
     }
 }
 

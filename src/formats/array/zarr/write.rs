@@ -13,8 +13,6 @@ mod grid;
 mod options;
 mod store;
 
-pub use append::append;
-
 use crate::bytes::archive::write::archive;
 use crate::bytes::codec::checksum;
 use crate::bytes::error::{Error, Result};
@@ -24,7 +22,7 @@ use crate::bytes::task::Task;
 use crate::data::chunked::write::{each_chunk, elements};
 use crate::data::content::{Array, Kind};
 use crate::data::dtype::DType;
-use crate::data::format::{Files, Loss, LossKind, Metadata, Options, Payload, Sink, WriteTo, Writer};
+use crate::data::format::{Append, Files, Loss, LossKind, Metadata, Options, Payload, Sink, WriteTo, Writer};
 use crate::data::format::{loss, note};
 use crate::data::scan::array_bytes;
 use data_type::Stored;
@@ -35,7 +33,11 @@ use rayon::prelude::*;
 use serde_json::{Map, Value as Json};
 
 /// The writer of a folder.
-pub const WRITER: Writer = Writer { write: WriteTo::Folder(write_keys), ..ZIP };
+pub const WRITER: Writer = Writer {
+    write: WriteTo::Folder(write_keys),
+    append: Some(Append { write: append::append, known: append::known }),
+    ..ZIP
+};
 /// The writer of a ZIP archive of the same files.
 pub const ZIP: Writer = Writer {
     many: true,

@@ -60,7 +60,14 @@ impl Entry {
     pub(super) fn dtype(&self) -> Option<String> {
         match &self.node.content {
             Some(Content::Array(array)) => Some(array.dtype().to_string()),
-            Some(Content::Table(_) | Content::Image(_) | Content::Text(_) | Content::Bytes(_)) | None => None,
+            Some(
+                Content::Table(_)
+                | Content::Image(_)
+                | Content::Text(_)
+                | Content::Graph(_)
+                | Content::Bytes(_),
+            )
+            | None => None,
         }
     }
 
@@ -77,7 +84,7 @@ impl Entry {
                 Some(vec![table.rows().number(), table.schema().fields().len() as u64])
             }
             Some(Content::Image(image)) => Some(vec![image.info().height, image.info().width]),
-            Some(Content::Text(_) | Content::Bytes(_)) | None => None,
+            Some(Content::Text(_) | Content::Graph(_) | Content::Bytes(_)) | None => None,
         }
     }
 
@@ -86,7 +93,7 @@ impl Entry {
         match &self.node.content {
             Some(Content::Array(array)) => limits::elements(array.shape()).ok(),
             Some(Content::Table(table)) => table.rows().exact(),
-            Some(Content::Image(_) | Content::Text(_) | Content::Bytes(_)) | None => None,
+            Some(Content::Image(_) | Content::Text(_) | Content::Graph(_) | Content::Bytes(_)) | None => None,
         }
     }
 

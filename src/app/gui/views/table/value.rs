@@ -178,7 +178,7 @@ fn inside(task: &Task, bytes: &[u8]) -> Result<Vec<Face>> {
             faces.extend(Json::new(task, text.clone())?.map(|json| Face::Tree(Arc::new(json))));
             faces.push(Face::Text(lines(&text)));
         }
-        Some(Content::Bytes(_)) => {}
+        Some(Content::Graph(_) | Content::Bytes(_)) => {}
         Some(Content::Table(_) | Content::Array(_)) | None => {
             let facts = document.root.shown_attributes().map(|(name, value)| {
                 let value = match value {

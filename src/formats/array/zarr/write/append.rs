@@ -15,18 +15,18 @@ use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::{Array, Content};
 use crate::data::dtype::DType;
-use crate::data::format::{Files, Options, Payload};
+use crate::data::format::{Additions, Files, Options, Payload};
 use crate::data::region::{Region, Span};
 use crate::data::scan::array_bytes;
 use crate::engines::keys::{Store, join};
 use arrow::array::ArrayRef;
 use arrow::compute::concat;
 use serde_json::{Map, Value as Json};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// Appends the arrays of `payload` to those of the same names in `source`, a folder; their types and their shapes
-/// behind the first dimension must be the same. `keys` are the files of that folder, where those that are there are
-/// replaced.
+/// Appends the arrays of `payload` to those of the same names in a folder; their types and their shapes behind the
+/// first dimension must be the same.
 ///
 /// The last chunk of an array is written anew where rows were missing in it; what readers of the old documents see of it
 /// stays as it was. Documents are put last, the one with the metadata of all behind the others.
@@ -34,9 +34,15 @@ use std::sync::Arc;
 /// # Errors
 /// `Unsupported` for arrays that are not there or not the same, and for codecs and layouts that are not written here;
 /// those of reading and writing. The store is as it was then, but for chunks that no document tells of.
-pub fn append(task: &Task, source: &Source, payload: &Payload, keys: &mut dyn Files) -> Result<()> {
-    let store = Store::open(task, source)?;
-    let document = crate::formats::open_source(task, source, &Options::default())?;
+pub(super) fn append(
+    task: &Task,
+    payload: &Payload,
+    _options: &Options,
+    files: &mut dyn Additions,
+) -> Result<()> {
+    let source = files.source(task)?;
+    let store = Store::open(task, &source)?;
+    let document = crate::formats::open_source(task, &source, &Options::default())?;
     let (mut total, mut parts) = (0u64, Vec::new());
     for (name, array) in payload.arrays()? {
         check_name(name)?;
@@ -53,12 +59,88 @@ pub fn append(task: &Task, source: &Source, payload: &Payload, keys: &mut dyn Fi
     task.set_total(total);
     for part in &parts {
         task.set_message(part.name.clone());
-        part.run(task, keys).map_err(|e| e.in_node(&part.name))?;
+        part.run(task, &mut Chunks(files)).map_err(|e| e.in_node(&part.name))?;
     }
     for part in &parts {
-        keys.put(&join(&part.name, part.version.document()), &bytes_of(&part.document)?)?;
+        files.replace(task, &join(&part.name, part.version.document()), &bytes_of(&part.document)?)?;
     }
-    consolidate(task, &store, &parts, keys)
+    consolidate(task, &store, &parts, files)
+}
+
+/// The chunks of a folder: the last one of an array is written anew with the rows that it has.
+struct Chunks<'a>(&'a mut dyn Additions);
+
+impl Files for Chunks<'_> {
+    fn put(&mut self, path: &str, bytes: &[u8]) -> Result<()> {
+        self.0.overwrite(path, bytes)
+    }
+}
+
+/// Those of some files that are chunks within the shape that the document of their array tells.
+pub(super) fn known(task: &Task, source: &Source, files: &[String]) -> Result<HashSet<String>> {
+    let store = Store::open(task, source)?;
+    let (mut arrays, mut spoken) = (HashMap::new(), HashSet::new());
+    for file in files {
+        let mut name = file.as_str();
+        while let Some((folder, _)) = name.rsplit_once('/') {
+            name = folder;
+            if !arrays.contains_key(name) {
+                arrays.insert(name.to_owned(), Extent::of(task, &store, name)?);
+            }
+            let Some(Some(extent)) = arrays.get(name) else { continue };
+            let key = file.get(name.len() + 1..).unwrap_or_default();
+            if extent.holds(key) {
+                spoken.insert(file.clone());
+            }
+            break;
+        }
+    }
+    Ok(spoken)
+}
+
+/// How many chunks an array has along each dimension.
+struct Extent {
+    counts: Vec<u64>,
+    separator: char,
+    version: Version,
+}
+
+impl Extent {
+    fn of(task: &Task, store: &Store, name: &str) -> Result<Option<Self>> {
+        let Some((version, document)) = document(task, store, name)? else { return Ok(None) };
+        let sides = match version {
+            Version::V2 => document.get("chunks"),
+            Version::V3 => document.pointer("/chunk_grid/configuration/chunk_shape"),
+        };
+        let Some((shape, sides)) = document.get("shape").zip(sides) else { return Ok(None) };
+        let (shape, sides) = (json::lengths("shape", shape)?, json::lengths("chunks", sides)?);
+        let counts = shape.iter().zip(&sides).map(|(length, side)| length.div_ceil((*side).max(1))).collect();
+        Ok(Some(Extent { counts, separator: separator(&document, version)?, version }))
+    }
+
+    /// Whether a key is one of its chunks'.
+    fn holds(&self, key: &str) -> bool {
+        let numbers = match self.version {
+            Version::V2 => Some(key),
+            Version::V3 => key.strip_prefix('c').and_then(|key| key.strip_prefix(self.separator)),
+        };
+        let Some(numbers) = numbers else { return false };
+        let index: Option<Vec<u64>> = numbers.split(self.separator).map(|n| n.parse().ok()).collect();
+        index.is_some_and(|index| {
+            index.len() == self.counts.len() && index.iter().zip(&self.counts).all(|(at, count)| at < count)
+        })
+    }
+}
+
+/// The document of an array, and of which version it is.
+fn document(task: &Task, store: &Store, name: &str) -> Result<Option<(Version, Json)>> {
+    for version in [Version::V3, Version::V2] {
+        let key = join(name, version.document());
+        if let Some(bytes) = store.document(task, &key)? {
+            return Ok(Some((version, json::parse(&key, &bytes)?)));
+        }
+    }
+    Ok(None)
 }
 
 impl Version {
@@ -72,7 +154,7 @@ impl Version {
 }
 
 /// Puts the new documents into the one that holds all of them, where there is one.
-fn consolidate(task: &Task, store: &Store, parts: &[Part], keys: &mut dyn Files) -> Result<()> {
+fn consolidate(task: &Task, store: &Store, parts: &[Part], files: &mut dyn Additions) -> Result<()> {
     for (version, key) in [(Version::V3, "zarr.json"), (Version::V2, ".zmetadata")] {
         let parts: Vec<&Part> = parts.iter().filter(|part| part.version == version).collect();
         let Some(bytes) = store.document(task, key)?.filter(|_| !parts.is_empty()) else { continue };
@@ -91,7 +173,7 @@ fn consolidate(task: &Task, store: &Store, parts: &[Part], keys: &mut dyn Files)
                 place.clone_from(&part.document);
             }
         }
-        keys.put(key, &bytes_of(&whole)?)?;
+        files.replace(task, key, &bytes_of(&whole)?)?;
     }
     Ok(())
 }
@@ -133,15 +215,8 @@ impl Part {
             return Err(differs("its shape behind the first dimension"));
         }
         let length = old.checked_add(new).ok_or_else(|| Error::limit("that many rows"))?;
-        let mut known = None;
-        for version in [Version::V3, Version::V2] {
-            let key = join(name, version.document());
-            if let Some(bytes) = store.document(task, &key)? {
-                known = Some((version, json::parse(&key, &bytes)?));
-                break;
-            }
-        }
-        let (version, mut document) = known.ok_or_else(|| Error::malformed("its document is gone"))?;
+        let (version, mut document) =
+            document(task, store, name)?.ok_or_else(|| Error::malformed("its document is gone"))?;
         let stored = written_here(&document, version, array.as_ref())?;
         let separator = separator(&document, version)?;
         let side = stored.1.shard.first().copied().unwrap_or(1).max(1);
@@ -361,6 +436,28 @@ mod tests {
         }
     }
 
+    impl Additions for Live {
+        fn source(&self, task: &Task) -> Result<Source> {
+            Source::open(task, &self.0)
+        }
+
+        fn commit(&mut self, _: &Task, path: &str, _: &[u8]) -> Result<bool> {
+            panic!("{path}: documents are replaced")
+        }
+
+        fn replace(&mut self, _: &Task, path: &str, bytes: &[u8]) -> Result<()> {
+            self.put(path, bytes)
+        }
+
+        fn overwrite(&mut self, path: &str, bytes: &[u8]) -> Result<()> {
+            self.put(path, bytes)
+        }
+
+        fn take_back(&mut self, path: &str) {
+            panic!("{path} is kept")
+        }
+    }
+
     fn rows(shape: &[u64], from: u32) -> Arc<dyn Array> {
         let count: u64 = shape.iter().product();
         let bytes: Vec<u8> = (from..from + count as u32).flat_map(|n| n.to_le_bytes()).collect();
@@ -376,10 +473,9 @@ mod tests {
     }
 
     fn appended(path: &Path, array: &Arc<dyn Array>) -> Result<Vec<String>> {
-        let source = Source::open(&Task::new(), path)?;
         let mut live = Live(path.to_owned(), Vec::new());
         let payload = Payload::plain(Data::Arrays(vec![("g/x".to_owned(), array.clone())]));
-        append(&Task::new(), &source, &payload, &mut live)?;
+        append(&Task::new(), &payload, &Options::default(), &mut live)?;
         Ok(live.1)
     }
 
@@ -421,6 +517,37 @@ mod tests {
                     "{way:?}, {old} rows before"
                 );
             }
+        }
+    }
+
+    /// A process that ended before the documents were replaced leaves chunks that no document tells of: the next one
+    /// removes them, and only them.
+    #[test]
+    fn what_was_begun_is_removed_by_the_next() {
+        for version in ["2", "3"] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("x.zarr");
+            written(&path, &rows(&[3, 5], 0), &[("chunks", "2,5"), ("zarr_format", version)]);
+            let key = |n: u32| if version == "2" { format!("g/x/{n}.0") } else { format!("g/x/c/{n}/0") };
+            let (kept, left) = (key(1), key(7));
+            if version == "3" {
+                std::fs::create_dir(path.join("g/x/c/7")).unwrap();
+            }
+            std::fs::write(path.join(&left), b"begun").unwrap();
+            // No process has the number.
+            let hidden = path.join(".append.gander-4194305-0.tmp");
+            std::fs::create_dir(&hidden).unwrap();
+            let folders = if version == "3" { "g/x/c/7/\n" } else { "" };
+            std::fs::write(hidden.join("files"), format!("{folders}{kept}\n{left}\n")).unwrap();
+            let item = Item::new("g/x", Content::Array(rows(&[2, 5], 15)), Attributes::default());
+            let target = Target::by_id("zarr").unwrap();
+            let plan = plan(&[item], target, &Options::default(), &Selection::default()).unwrap();
+            plan.append(&Task::new(), &path, Consent::default()).unwrap();
+            assert!(!path.join(&left).exists() && !hidden.exists());
+            let expected: Vec<u8> = (0..25_u32).flat_map(u32::to_le_bytes).collect();
+            assert_eq!(back(&path), (vec![5, 5], expected), "{version}");
+            let names = |folder: &Path| std::fs::read_dir(folder).unwrap().count();
+            assert_eq!(names(&path), if version == "2" { 3 } else { 2 });
         }
     }
 
