@@ -145,7 +145,10 @@ impl Plan {
 
     /// The format that reads what the target writes.
     fn reader(&self) -> Option<&'static Format> {
-        let writes = |format: &&&'static Format| format.targets.iter().any(|t| t.id == self.target.id);
+        // A format that is written only gives nothing back.
+        let writes = |format: &&&'static Format| {
+            format.targets.iter().any(|t| t.id == self.target.id) && !format.reads.is_empty()
+        };
         FORMATS.iter().find(writes).copied()
     }
 

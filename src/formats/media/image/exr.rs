@@ -218,17 +218,23 @@ fn describe(header: &mut Header, part: &Part, all: bool) {
         ("software", &part.own_attributes.software_name),
     ];
     for (name, text) in texts {
-        others.extend(text.as_ref().map(|text| (name.to_owned(), text.to_string())));
+        others.extend(text.as_ref().map(|text| (name.to_owned(), spelled(text))));
     }
     others.sort();
     others.into_iter().for_each(|(name, value)| header.attribute(name, value));
+}
+
+/// A text: UTF-8 as newer programs write it, else ISO 8859-1.
+fn spelled(text: &exr::meta::attribute::Text) -> String {
+    let utf8 = std::str::from_utf8(text.as_slice()).map(str::to_owned);
+    utf8.unwrap_or_else(|_| text.to_string())
 }
 
 /// An attribute's value.
 fn words(value: &exr::meta::attribute::AttributeValue) -> String {
     use exr::meta::attribute::AttributeValue as V;
     match value {
-        V::Text(text) => text.to_string(),
+        V::Text(text) => spelled(text),
         V::F32(n) => crate::data::cell::float32(*n),
         V::F64(n) => crate::data::cell::float64(*n),
         V::I32(n) => n.to_string(),

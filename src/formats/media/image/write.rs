@@ -231,12 +231,14 @@ impl Holds {
             Sample::U8 => return None,
             Sample::U16 if bits >= 16 => return None,
             Sample::F16 | Sample::F32 | Sample::F64 => {
-                format!("float samples become {bits}-bit ones: 0 to 1 is scaled, the rest cut")
+                format!("float samples become {bits}-bit ones: 0 to 1 is scaled, the rest cut; NaN becomes 0")
             }
-            Sample::I8 | Sample::I16 if bits >= 16 => {
+            Sample::I8 | Sample::I16 | Sample::I32 | Sample::I64 => {
                 format!("signed samples become unsigned {bits}-bit ones: the lowest becomes black")
             }
-            Sample::C64 | Sample::C128 => "complex samples become their absolute values".to_owned(),
+            Sample::C64 | Sample::C128 => format!(
+                "complex samples become their absolute values, of which 0 to 1 is scaled to {bits} bits, the rest cut"
+            ),
             wide => format!("{} samples become {bits}-bit ones", wide.dtype()),
         };
         Some(loss(LossKind::Type, what))

@@ -93,7 +93,8 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
     let mut losses = told.losses(payload, options);
     let (bits, dtype) = (made.bits, &told.dtype);
     if dtype.is_float() {
-        let what = format!("{dtype} samples become {bits}-bit ones: -1 to 1 is scaled, the rest cut");
+        let what =
+            format!("{dtype} samples become {bits}-bit ones: -1 to 1 is scaled, the rest cut, NaN becomes 0");
         losses.push(loss(LossKind::Type, what));
     } else if made.cut > 0 {
         let what = format!("the lowest {} bits of the samples are not kept: {bits} are written", made.cut);

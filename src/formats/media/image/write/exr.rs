@@ -101,14 +101,14 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
     losses
 }
 
-/// A name and a text as OpenEXR has them: ISO 8859-1, no name of its own.
+/// A name and a text as OpenEXR has them: a name in ASCII that is none of its own, a text in UTF-8.
 fn told(name: &str, value: &str) -> Option<(Text, Text)> {
     let is_own = standard_names::ALL.contains(&name.as_bytes()) && !OWN_TEXTS.contains(&name);
     let fits = (1..=255).contains(&name.len()) && name.is_ascii() && !name.contains('\0') && !is_own;
     if !fits || name == WINDOW {
         return None;
     }
-    Some((Text::new_or_none(name)?, Text::new_or_none(value)?))
+    Some((Text::new_or_none(name)?, Text::from_slice_unchecked(value.as_bytes())))
 }
 
 /// What the reader calls the window that every file says.
