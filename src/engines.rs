@@ -10,6 +10,7 @@
 //! | [`variables`] | the arrays, fields and columns of a payload, each as a variable of its own |
 //! | [`annotations`](mod@annotations) | pictures with boxes, masks and key points on them; the pictures of a folder |
 //! | [`examples`](mod@examples) | TensorFlow's examples: features of records as typed columns |
+//! | [`flatbuffer`](mod@flatbuffer) | FlatBuffers: tables, vectors and texts that point to each other, checked |
 //! | [`ggml`](mod@ggml) | types, tensors and vocabularies of GGUF and what was before it |
 //! | [`msgpack`](mod@msgpack) | MessagePack: tokens, values as text, objects as columns, cells as values |
 //! | [`pickle`](mod@pickle) | Python pickles: what is in them and what they would run, without Python |
@@ -32,6 +33,7 @@
 //! | [`headers`](mod@headers) | what headers keep of attributes and dimensions |
 //! | [`widen`](mod@widen) | numbers for formats that have only some of the types |
 //! | [`archive`](mod@archive) | the members of an archive as a tree |
+//! | [`bits`](mod@bits), [`late_array`](mod@late_array) | numbers of a few bits in bytes; arrays that are made when somebody looks |
 //! | [`blosc`](mod@blosc) | what writers of Blosc chunks may be told |
 //! | [`keys`] | stores of keys and bytes: a folder or a ZIP archive of metadata documents and chunks |
 
@@ -39,15 +41,18 @@ pub mod annotations;
 pub mod archive;
 pub mod attributes;
 pub mod avro;
+pub mod bits;
 pub mod blosc;
 pub mod delimited;
 pub mod examples;
+pub mod flatbuffer;
 pub mod ggml;
 pub mod headers;
 pub mod html;
 pub mod joined;
 pub mod json;
 pub mod keys;
+pub mod late_array;
 pub mod matlab;
 pub mod modules;
 pub mod msgpack;
@@ -61,6 +66,7 @@ pub mod protobuf;
 pub mod records;
 pub mod samples;
 pub mod shards;
+pub mod tensorflow;
 pub mod tfevents;
 pub mod trees;
 pub mod ubjson;

@@ -60,8 +60,16 @@ pub mod model {
     pub mod keras;
     pub mod lightgbm;
     pub mod mxnet_params;
+    pub mod mxnet_symbol;
+    pub mod onnx;
+    pub mod openvino;
+    pub mod pmml;
     pub mod pytorch;
     pub mod safetensors;
+    pub mod tf_checkpoint;
+    pub mod tf_graphdef;
+    pub mod tf_savedmodel;
+    pub mod tflite;
     pub mod training_run;
     pub mod xgboost;
 }
@@ -111,6 +119,8 @@ pub mod plain {
 /// Every format, in the order in which they are asked.
 pub static FORMATS: &[&Format] = &[
     // folders that are one thing
+    &model::tf_savedmodel::FORMAT,
+    &model::tf_checkpoint::FORMAT,
     &model::training_run::FORMAT,
     &model::huggingface::FORMAT,
     &model::safetensors::SHARDED,
@@ -158,6 +168,12 @@ pub static FORMATS: &[&Format] = &[
     &model::gguf::FORMAT,
     &model::ggml::FORMAT,
     &model::mxnet_params::FORMAT,
+    &model::onnx::FORMAT,
+    &model::mxnet_symbol::FORMAT,
+    &model::pmml::FORMAT,
+    &model::openvino::FORMAT,
+    &model::tflite::FORMAT,
+    &model::tf_graphdef::FORMAT,
     &model::keras::FORMAT,
     &model::catboost::FORMAT,
     &model::xgboost::FORMAT,

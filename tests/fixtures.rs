@@ -97,7 +97,7 @@ fn documents(folder: &Path, out: &mut Vec<PathBuf>) {
 }
 
 /// Fixtures that another format opens than the one in whose folder they lie.
-const OTHERS: [(&str, &str); 32] = [
+const OTHERS: [(&str, &str); 36] = [
     ("parquet/hive", "dataset"),
     ("parquet/hive_escaped", "dataset"),
     ("parquet/parts", "dataset"),
@@ -129,6 +129,12 @@ const OTHERS: [(&str, &str); 32] = [
     ("recordio/labels.idx", "text"),
     ("tfrecord/person.desc", "bytes"),
     ("tfrecord/person.proto", "text"),
+    // The parameters beside a symbol.
+    ("mxnet_symbol/net-0000.params", "mxnet_params"),
+    // The values of constants.
+    ("openvino/branches.bin", "bytes"),
+    ("openvino/old.bin", "bytes"),
+    ("openvino/small.bin", "bytes"),
     // Models of Keras in HDF5.
     ("keras/functional.h5", "hdf5"),
     ("keras/functional.weights.h5", "hdf5"),

@@ -24,7 +24,7 @@ macro_rules! numbers {
     )*};
 }
 
-numbers!(u8 u16 u32 u64 i16 i32 i64 f32 f64);
+numbers!(u8 u16 u32 u64 i8 i16 i32 i64 f32 f64);
 
 /// The little-endian number at `at`; `None` where the bytes end before it does.
 #[inline]

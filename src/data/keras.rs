@@ -1,9 +1,11 @@
-//! Keras models: the layers that a configuration names, as a table, and weights in the order of the layers. The same
+//! Keras models: the layers that a configuration names, as a table and as a [`graph`], and weights in the order of the layers. The same
 //! configuration stands in `.keras` archives, in HDF5 files of whole models and in `model.to_json()`.
 //! <https://keras.io/guides/serialization_and_saving/>
 
+pub mod graph;
+
 use crate::bytes::display::natural_order;
-use crate::bytes::error::Result;
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
 use crate::data::content::Content;
@@ -210,13 +212,58 @@ pub fn complete(root: &mut Node) -> Result<()> {
         Some(Value::Json(json)) => Some(json.clone()),
         None => None,
     };
-    let layers = config.map_or(Vec::new(), |config| self::layers(&config));
+    let Some(config) = config else { return Ok(()) };
     if let Children::Lazy(list) = &root.children
-        && let Some(first) = node(&layers)?
+        && let Some(layers) = node(&layers(&config))?
     {
-        root.children = Children::Lazy(Arc::new(WithLayers { first: Arc::new(first), list: list.clone() }));
+        let weights = list.clone();
+        let graph = graph_node(config, move |task, place| {
+            let Some(group) = weights.find(task, WEIGHTS)? else { return Ok(Vec::new()) };
+            // Layers of a model in it lie in the group of that model, by names that may begin with its own again.
+            let outer = place.name.split('/').next().unwrap_or_default();
+            let inner = (outer != place.name).then(|| format!("/{outer}/{}", place.name));
+            for path in inner.into_iter().chain([format!("/{}", place.name)]) {
+                if let Some(layer) = group.find(task, &path)? {
+                    return graph::arrays(task, &layer, &format!("/{WEIGHTS}{path}"));
+                }
+            }
+            Ok(Vec::new())
+        });
+        let first = vec![Arc::new(layers), Arc::new(graph)];
+        root.children = Children::Lazy(Arc::new(WithLayers { first, list: list.clone() }));
     }
     Ok(())
+}
+
+/// The group of weights of an HDF5 file of a whole model.
+const WEIGHTS: &str = "model_weights";
+
+/// The node of the graph of a configuration, which is made when somebody looks at it: then `weights` tells the arrays of the
+/// layers. Where they cannot be read the graph has none, and a remark.
+pub fn graph_node(
+    config: Json,
+    weights: impl Fn(&Task, graph::Place<'_>) -> Result<Vec<graph::Weight>> + Send + Sync + 'static,
+) -> Node {
+    Node::new("graph", "graph").deferred_leaf(move |task| {
+        let mut problem: Option<Error> = None;
+        let mut known = |place: graph::Place<'_>| match weights(task, place).unless_cancelled()? {
+            Ok(found) => Ok(found),
+            Err(error) => {
+                problem.get_or_insert(error);
+                Ok(Vec::new())
+            }
+        };
+        let drawn = graph::graph(task, &config, &mut known)?;
+        let node = Node::new("graph", "graph");
+        let node = match drawn {
+            Some(drawn) => node.content(Content::Graph(Arc::new(drawn))),
+            None => node.remark("the configuration names no layers"),
+        };
+        Ok(match problem {
+            Some(problem) => node.remark(format!("weights could not be read: {}", problem.message())),
+            None => node,
+        })
+    })
 }
 
 /// The children of a group in the order of the names in its attribute `layer_names`, as HDF5 files of whole models have it.
@@ -244,23 +291,22 @@ fn sort(node: &mut Node, names: Vec<String>) {
     }
 }
 
-/// The table of layers, then the children of the file.
+/// The table of layers and their graph, then the children of the file.
 struct WithLayers {
-    first: Arc<Node>,
+    first: Vec<Arc<Node>>,
     list: Arc<dyn Listing>,
 }
 
 impl Listing for WithLayers {
     fn count(&self) -> Option<u64> {
-        self.list.count().map(|count| count.saturating_add(1))
+        self.list.count().map(|count| count.saturating_add(self.first.len() as u64))
     }
 
     fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
-        let rest = range.start.saturating_sub(1)..range.end.saturating_sub(1);
-        let mut page: Vec<Arc<Node>> = Vec::new();
-        if range.start == 0 && range.end > 0 {
-            page.push(self.first.clone());
-        }
+        let before = self.first.len() as u64;
+        let rest = range.start.saturating_sub(before)..range.end.saturating_sub(before);
+        let (start, end) = (range.start.min(before) as usize, range.end.min(before) as usize);
+        let mut page = self.first.get(start..end).unwrap_or_default().to_vec();
         page.extend(self.list.page(task, rest)?);
         Ok(page)
     }
@@ -272,7 +318,7 @@ impl Listing for WithLayers {
     fn find(&self, task: &Task, name: &str) -> Result<Option<Arc<Node>>> {
         // What the file itself has under this name goes first.
         let found = self.list.find(task, name)?;
-        Ok(found.or_else(|| (name == self.first.name).then(|| self.first.clone())))
+        Ok(found.or_else(|| self.first.iter().find(|first| first.name == name).cloned()))
     }
 }
 

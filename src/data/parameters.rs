@@ -104,14 +104,10 @@ impl Tensors {
                     });
                     Ok(true)
                 }
-                None | Some(Content::Array(_)) => Ok(true),
-                Some(
-                    Content::Table(_)
-                    | Content::Image(_)
-                    | Content::Text(_)
-                    | Content::Graph(_)
-                    | Content::Bytes(_),
-                ) => Ok(false),
+                None | Some(Content::Array(_) | Content::Graph(_)) => Ok(true),
+                Some(Content::Table(_) | Content::Image(_) | Content::Text(_) | Content::Bytes(_)) => {
+                    Ok(false)
+                }
             }
         });
         if found.all.is_empty() {

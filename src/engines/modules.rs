@@ -24,16 +24,27 @@ pub trait Leaf: Send + Sync + 'static {
 
 /// `root` with the tree of all leaves below it, in natural order, and `after` behind them. Names are
 /// taken to differ.
-pub fn tree<L: Leaf>(root: Node, mut leaves: Vec<L>, after: Vec<Arc<Node>>) -> Node {
-    leaves.sort_by(|a, b| order(a.name(), b.name()));
+pub fn tree<L: Leaf>(root: Node, leaves: Vec<L>, after: Vec<Arc<Node>>) -> Node {
+    tree_by(root.separator(""), leaves, after, ".")
+}
+
+/// The same of names whose parts stand between `between`, as TensorFlow's scopes do (`dense/kernel`); the root keeps its
+/// separator.
+pub fn tree_by<L: Leaf>(
+    root: Node,
+    mut leaves: Vec<L>,
+    after: Vec<Arc<Node>>,
+    between: &'static str,
+) -> Node {
+    leaves.sort_by(|a, b| order(a.name(), b.name(), between));
     let range = 0..leaves.len();
     let leaves = Arc::new(leaves);
-    root.separator("").lazy(Module { leaves, range, at: 0, level: 0, after, groups: OnceLock::new() })
+    root.lazy(Module { leaves, range, at: 0, level: 0, between, after, groups: OnceLock::new() })
 }
 
 /// Part by part, so that what lies in one module stands together.
-fn order(a: &str, b: &str) -> Ordering {
-    let (mut x, mut y) = (a.splitn(LEVELS, '.'), b.splitn(LEVELS, '.'));
+fn order(a: &str, b: &str, between: &str) -> Ordering {
+    let (mut x, mut y) = (a.splitn(LEVELS, between), b.splitn(LEVELS, between));
     loop {
         match (x.next(), y.next()) {
             (None, None) => return Ordering::Equal,
@@ -56,6 +67,8 @@ struct Module<L> {
     /// Where the names go on behind this module's.
     at: usize,
     level: usize,
+    /// What stands between the parts of names.
+    between: &'static str,
     after: Vec<Arc<Node>>,
     /// The children, as parts of `range`.
     groups: OnceLock<Vec<Range<usize>>>,
@@ -65,7 +78,7 @@ impl<L: Leaf> Module<L> {
     /// The part of a leaf's name that its child of this module has, and whether the name ends there.
     fn part(&self, index: usize) -> (&str, bool) {
         let rest = self.leaves.get(index).and_then(|leaf| leaf.name().get(self.at..)).unwrap_or_default();
-        match rest.split_once('.') {
+        match rest.split_once(self.between) {
             Some((part, _)) if self.level + 1 < LEVELS => (part, false),
             _ => (rest, true),
         }
@@ -98,11 +111,11 @@ impl<L: Leaf> Module<L> {
         if below.is_empty() {
             return Arc::new(node);
         }
-        let at = self.at + part.len() + 1;
-        let (leaves, level) = (self.leaves.clone(), self.level + 1);
+        let at = self.at + part.len() + self.between.len();
+        let (leaves, level, between) = (self.leaves.clone(), self.level + 1, self.between);
         let after = Vec::new();
-        let module = Module { leaves, range: below, at, level, after, groups: OnceLock::new() };
-        Arc::new(node.separator(".").lazy(module))
+        let module = Module { leaves, range: below, at, level, between, after, groups: OnceLock::new() };
+        Arc::new(node.separator(between).lazy(module))
     }
 }
 

@@ -7,6 +7,7 @@
 //! unknown fields.
 
 pub mod schema;
+pub mod text;
 pub mod tree;
 
 use crate::bytes::error::{Error, Result};

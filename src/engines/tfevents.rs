@@ -14,7 +14,6 @@ mod hparams;
 mod kind;
 mod log;
 mod table;
-mod tensor;
 mod tree;
 
 #[cfg(test)]
@@ -27,6 +26,7 @@ use crate::data::format::Formats;
 use crate::data::node::Node;
 use crate::engines::protobuf::{Part, Value as Wire};
 use crate::engines::records::tfrecord::{self, HEAD};
+use crate::engines::tensorflow::tensor::Tensor;
 use chrono::DateTime;
 use event::{Event, What};
 use log::Log;
@@ -96,7 +96,7 @@ pub fn runs(task: &Task, formats: Formats, root: Node, runs: Vec<Run>) -> Result
 
 /// The node of a record that is a `TensorProto`: an array, or texts; `None` where it is none, or no whole one.
 pub fn tensor_record(name: &str, source: &Source, record: Part) -> Option<Node> {
-    let tensor = tensor::Tensor::whole(record)?;
+    let tensor = Tensor::whole(record)?;
     Some(tree::of_tensor(name.to_owned(), source, &tensor))
 }
 

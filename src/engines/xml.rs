@@ -133,6 +133,33 @@ pub fn decoded(bytes: &[u8]) -> Cow<'_, str> {
     encoding.decode_without_bom_handling(bytes.get(mark..).unwrap_or_default()).0
 }
 
+/// The name of the first element of a text, without its prefix; `None` where it is not seen, though all before it is
+/// XML; empty where this is no XML.
+pub fn root_name(text: &str) -> Option<&str> {
+    let mut rest = text.trim_start_matches('\u{feff}').trim_start();
+    if !rest.starts_with('<') {
+        return Some("");
+    }
+    loop {
+        let end = match rest.get(..2)? {
+            "<?" => "?>",
+            "<!" if rest.starts_with("<!--") => "-->",
+            "<!" => match (rest.find('['), rest.find('>')?) {
+                (Some(inner), end) if inner < end => "]>",
+                _ => ">",
+            },
+            _ => break,
+        };
+        rest = rest.split_once(end)?.1.trim_start();
+        if rest.is_empty() {
+            return None;
+        }
+    }
+    let name = rest.strip_prefix('<')?;
+    let end = name.find(|c: char| c.is_whitespace() || c == '>' || c == '/')?;
+    name.get(..end).map(|name| name.rsplit(':').next().unwrap_or_default())
+}
+
 /// The elements of a text, and what is wrong with it.
 ///
 /// # Errors

@@ -102,9 +102,10 @@ struct Report {
 impl Report {
     /// Passes over a node, or over every data node below it.
     fn all(&mut self, task: &Task, node: &Arc<Node>, path: &str) -> Result<(), Error> {
-        // A picture in several resolutions has their arrays below, as a group.
-        let pyramid = matches!(node.content, Some(Content::Image(_))) && node.has_children();
-        let depth = if json::is_data(node) && !pyramid { 0 } else { usize::MAX };
+        // A picture in several resolutions has their arrays below, as a group; a graph has its weights.
+        let is_group =
+            matches!(node.content, Some(Content::Image(_) | Content::Graph(_))) && node.has_children();
+        let depth = if json::is_data(node) && !is_group { 0 } else { usize::MAX };
         gander::data::open::walk_all(task, node, path, depth, &mut |node, path, _| {
             if json::is_data(node) {
                 task.set_message(path);

@@ -258,7 +258,7 @@ pub(crate) fn node_view(target: &Target) -> Box<dyn View> {
     match &target.node.content {
         Some(Content::Array(array)) => array::make(target, array),
         Some(Content::Image(image)) => image::make(target, image),
-        None if target.node.has_children() => model::make(target),
+        None | Some(Content::Graph(_)) if target.node.has_children() => model::make(target),
         Some(Content::Table(table)) => match &target.node.presentation {
             Some(presentation) => curves::make(target, table, presentation),
             None => table::make(target, table),

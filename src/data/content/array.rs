@@ -138,6 +138,8 @@ pub struct ArrayFacts {
     pub byte_order: Option<&'static str>,
     /// Bytes in the file.
     pub bytes_stored: Option<u64>,
+    /// Whether elements of less than a byte count as a byte each in its checksum, as the format's own library has them.
+    pub byte_each: bool,
     /// Further lines for the inspector: name and value (`order`, `file`, `offset`).
     pub details: Vec<(String, String)>,
     /// The unit of the values, as the file spells it (`K`, `m s-1`).

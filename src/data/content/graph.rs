@@ -261,6 +261,11 @@ impl Builder {
         Builder { graph: Graph { name: name.into(), ..Graph::default() }, names: HashMap::new() }
     }
 
+    /// Gives the graph its name.
+    pub fn rename(&mut self, name: impl Into<String>) {
+        self.graph.name = name.into();
+    }
+
     /// The value of a name, which is made where there is none yet.
     ///
     /// # Errors

@@ -249,7 +249,7 @@ fn of(array: &dyn Array, task: &Task, bins: Option<usize>, losses: Losses<'_>) -
         }
         None => Part64::default(),
     };
-    let (unstored, stored) = (OnceLock::new(), array.checksummed());
+    let (unstored, stored, bits) = (OnceLock::new(), array.checksummed(), checksum_bits(array));
     let pass = each_piece(
         array,
         task,
@@ -262,7 +262,7 @@ fn of(array: &dyn Array, task: &Task, bins: Option<usize>, losses: Losses<'_>) -
             if stored.is_none()
                 && region.elements().is_ok_and(|n| n.saturating_mul(dtype.size()) == bytes.len() as u64)
             {
-                part.crc = crc_share(&packed(dtype, bytes), region, shape, dtype.bits());
+                part.crc = crc_share(&packed(bits, bytes), region, shape, bits);
             }
             part
         },
@@ -447,10 +447,16 @@ fn each_piece<T: Send>(
     Ok(Pass { parts: parts?, regions, rest })
 }
 
+/// Bits that an element has in the checksum.
+fn checksum_bits(array: &dyn Array) -> u64 {
+    let dtype = array.dtype();
+    let is_packed = dtype.size() == 1 && !array.facts().byte_each;
+    if is_packed { dtype.bits() } else { dtype.size() * 8 }
+}
+
 /// Elements under a byte packed again, from the low bits upwards, as they are stored.
-fn packed<'a>(dtype: &DType, bytes: &'a [u8]) -> std::borrow::Cow<'a, [u8]> {
-    let bits = dtype.bits();
-    if bits >= 8 || dtype.size() != 1 {
+fn packed(bits: u64, bytes: &[u8]) -> std::borrow::Cow<'_, [u8]> {
+    if bits >= 8 {
         return bytes.into();
     }
     let mut out = vec![0u8; (bytes.len() * bits as usize).div_ceil(8)];
@@ -478,12 +484,9 @@ fn crc_of_bytes(source: &Source, span: Range<u64>, task: &Task) -> Result<u32> {
 /// The checksum of elements under a byte whose pieces end within a byte, in a pass of its own: the
 /// elements that do not fill a byte go along with the next piece.
 fn crc_across_pieces(array: &dyn Array, task: &Task) -> Result<Option<u32>> {
-    let dtype = array.dtype();
+    let bits = checksum_bits(array);
     let uneven = |region: &Region| region.elements().is_ok_and(|n| n % 8 != 0);
-    if dtype.bits() >= 8
-        || dtype.size() != 1
-        || pieces(array.shape(), PIECE).filter(uneven).take(2).count() < 2
-    {
+    if bits >= 8 || pieces(array.shape(), PIECE).filter(uneven).take(2).count() < 2 {
         return Ok(None);
     }
     let (mut crc, mut left) = (crc32fast::Hasher::new(), Vec::new());
@@ -493,11 +496,11 @@ fn crc_across_pieces(array: &dyn Array, task: &Task) -> Result<Option<u32>> {
         left.resize(start + more, 0);
         array.read(task, &region, left.get_mut(start..).unwrap_or_default())?;
         let whole = left.as_chunks::<8>().0.as_flattened();
-        crc.update(&packed(dtype, whole));
+        crc.update(&packed(bits, whole));
         let whole = whole.len();
         left.drain(..whole);
     }
-    crc.update(&packed(dtype, &left));
+    crc.update(&packed(bits, &left));
     Ok(Some(crc.finalize()))
 }
 

@@ -2,9 +2,9 @@
 //! <https://github.com/tensorflow/tensorboard/blob/master/tensorboard/compat/proto/event.proto>,
 //! <https://github.com/tensorflow/tensorboard/blob/master/tensorboard/compat/proto/summary.proto>
 
-use super::tensor::Tensor;
 use crate::bytes::error::Result;
 use crate::engines::protobuf::{Field, Part, Value as Wire};
+use crate::engines::tensorflow::tensor::Tensor;
 
 /// One record of an event file.
 pub(super) struct Event<'a> {

@@ -1,11 +1,11 @@
 //! The kinds of values: what the plugins of TensorBoard show, and the rows of their tables.
 
 use super::event::{self, Blob, Data, Event, Metadata, Value};
-use super::tensor::Tensor;
 use crate::bytes::error::Result;
 use crate::bytes::limits;
 use crate::data::curves::histograms::HistogramColumns;
 use crate::data::curves::{CurveColumns, Presentation};
+use crate::engines::tensorflow::tensor::Tensor;
 use arrow::array::{ArrayBuilder, ArrayRef, Float64Builder, Int64Builder, StringBuilder};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use std::sync::Arc;

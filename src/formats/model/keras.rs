@@ -2,7 +2,7 @@
 //! compiled) and `model.weights.h5`, with assets where layers have some.
 //! <https://keras.io/guides/serialization_and_saving/>
 //!
-//! The layers are a table; the members are opened as what they are, the weights with their layers in the order of
+//! The layers are a table and a graph; the members are opened as what they are, the weights with their layers in the order of
 //! the configuration. Models in one HDF5 file (`.h5`) are a convention of that format (see [`crate::data::keras`], which
 //! both share).
 
@@ -16,6 +16,7 @@ use crate::data::keras::{self, Layer};
 use crate::data::node::Node;
 use crate::data::sniff::zip::Document;
 use crate::data::sniff::{Head, Match};
+use parking_lot::Mutex;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -23,13 +24,14 @@ use std::sync::Arc;
 pub static FORMAT: Format = Format {
     extensions: &["keras"],
     sniff: Some(sniff),
-    reads: &[Kind::Table, Kind::Array],
+    reads: &[Kind::Table, Kind::Graph, Kind::Array],
     holds_weights: true,
     ..Format::new("keras", "Keras model", open)
 };
 
 const CONFIG: &str = "config.json";
 const METADATA: &str = "metadata.json";
+const WEIGHTS: &str = "model.weights.h5";
 
 fn sniff(head: &Head) -> Match {
     let Some(zip) = head.zip().filter(|_| !head.is_folder) else { return Match::No };
@@ -47,16 +49,48 @@ fn open(opening: &Opening) -> Result<Node> {
             root = root.attribute(name, value);
         }
     }
-    let mut layers = Vec::new();
+    let (mut layers, mut graph) = (Vec::new(), None);
     if let Some(config) = document(task, &archive, CONFIG, &mut root)? {
         layers = keras::layers(&config);
         describe(&mut root, &config);
+        graph = (!layers.is_empty()).then(|| self::graph(config, &archive, opening.options));
     }
     let table = keras::node(&layers)?;
     let layers: Arc<[Layer]> = layers.into();
     let files = archive.members.iter().filter(|member| !member.is_folder());
     let members = files.map(|member| node(&archive, member, opening.options, &layers));
-    Ok(root.listed(table.into_iter().chain(members).collect()))
+    Ok(root.listed(table.into_iter().chain(graph).chain(members).collect()))
+}
+
+/// The graph of the configuration, with the weights that lie in the groups of its layers.
+fn graph(config: Value, archive: &Archive, options: &Options) -> Node {
+    let Some(member) = archive.members.iter().find(|member| member.name == WEIGHTS).cloned() else {
+        return keras::graph_node(config, |_, _| Ok(Vec::new()));
+    };
+    let (archive, options, opened) = (archive.clone(), options.below(WEIGHTS), Mutex::new(None));
+    keras::graph_node(config, move |task, place| {
+        let known = opened.lock().clone();
+        let root: Arc<Node> = match known {
+            Some(root) => root,
+            None => {
+                let source = archive.read(task, &member)?;
+                let root = Arc::new(crate::formats::ALL.nested_now(
+                    task,
+                    source.name(),
+                    "file",
+                    &source,
+                    &options,
+                )?);
+                *opened.lock() = Some(root.clone());
+                root
+            }
+        };
+        let path = format!("{}{}", root.separator, place.group);
+        match root.find(task, &path)? {
+            Some(layer) => keras::graph::arrays(task, &layer, &format!("{WEIGHTS}{path}")),
+            None => Ok(Vec::new()),
+        }
+    })
 }
 
 /// A member that is JSON; what is wrong with it is the root's problem.

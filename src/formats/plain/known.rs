@@ -12,7 +12,7 @@ use crate::data::sniff::{Head, Match};
 
 /// The descriptor.
 pub static FORMAT: Format = Format {
-    extensions: &["onnx", "pb", "mlmodel", "mp3", "rmeta"],
+    extensions: &["pb", "mlmodel", "mp3", "rmeta"],
     sniff: Some(sniff),
     ..Format::new("known", "Recognised, not read", open)
 };
@@ -33,7 +33,6 @@ const LINES: &[Line] = &[
     ("an NRRD image", &[(0, b"NRRD000")]),
     ("a LAS point cloud", &[(0, b"LASF")]),
     // models
-    ("a TensorFlow Lite model", &[(4, b"TFL3")]),
     ("a PyTorch module for phones (FlatBuffers)", &[(4, b"PTMF")]),
     // tables and databases
     ("a DuckDB database", &[(8, b"DUCK")]),
@@ -140,9 +139,7 @@ fn name(head: &Head) -> Option<(&'static str, bool)> {
         .or_else(|| head.zip()?.document.map(|document| document.name()))
         .or_else(|| head.compound().map(|document| document.name()))
         .or_else(|| is_windows_program(first).then_some("a Windows program or library"))
-        .or_else(|| {
-            head.ends_with(b"\x57\xfb\x80\x8b\x24\x75\x47\xdb").then_some("a TensorFlow checkpoint index")
-        });
+        .or_else(|| head.ends_with(b"\x57\xfb\x80\x8b\x24\x75\x47\xdb").then_some("a table of LevelDB"));
     certain.map(|what| (what, true)).or_else(|| by_name(head).map(|what| (what, false)))
 }
 
@@ -154,8 +151,7 @@ fn by_name(head: &Head) -> Option<&'static str> {
     let first = *head.first.first()?;
     let protobuf = matches!(first, 0x08 | 0x0a | 0x12);
     [
-        (&["onnx"][..], "an ONNX model", protobuf),
-        (&["pb"], "a Protocol Buffers file (a TensorFlow graph, perhaps)", protobuf),
+        (&["pb"][..], "a Protocol Buffers file", protobuf),
         (&["mlmodel"], "a Core ML model", protobuf),
         (&["mp3"], "an MP3 recording", first == 0xff),
     ]
@@ -195,8 +191,8 @@ mod tests {
 
     #[test]
     fn an_extension_alone_is_only_a_guess() {
-        assert_eq!(sniff(&head(b"\x08\x07\x12\x04\0\0", "m.onnx")), Match::Maybe);
+        assert_eq!(sniff(&head(b"\x08\x07\x12\x04\0\0", "m.pb")), Match::Maybe);
         assert_eq!(sniff(&head(b"\x08\x07\x12\x04\0\0", "m.bin")), Match::No);
-        assert_eq!(sniff(&head(b"a text\n", "m.onnx")), Match::No);
+        assert_eq!(sniff(&head(b"a text\n", "m.pb")), Match::No);
     }
 }

@@ -172,6 +172,8 @@ fn checkpoints_of_many_writers() {
         "ckpt-1.data-00000-of-00001",
         "ckpt-12.index",
         "ckpt-12.data-00000-of-00001",
+        // Without it, it is a folder of checkpoints alone.
+        "logs/notes.txt",
     ];
     assert_eq!(laid_out(&tensorflow), ("training_run", vec!["ckpt-1 1 ".into(), "ckpt-12 12 ".into()]));
     assert_eq!(

@@ -4,17 +4,22 @@
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
+use crate::data::content::Content;
 use crate::data::content::array::Plain;
-use crate::data::dtype::{DType, Mini};
+use crate::data::dtype::DType;
 use crate::engines::protobuf::{Field, Part, Value as Wire};
+use crate::engines::tensorflow::arrays::{Filled, Strings};
+use crate::engines::tensorflow::types;
+use std::sync::Arc;
 
 /// The most bytes that elements of single fields are made into.
 const MADE: u64 = 64 << 20;
 
 /// A tensor.
-pub(super) struct Tensor<'a> {
+pub struct Tensor<'a> {
     code: u64,
-    pub(super) shape: Vec<u64>,
+    /// The length of each dimension.
+    pub shape: Vec<u64>,
     /// The elements as they lie in memory.
     content: Part<'a>,
     /// The fields that hold elements one by one, with their numbers.
@@ -23,8 +28,16 @@ pub(super) struct Tensor<'a> {
 }
 
 impl<'a> Tensor<'a> {
+    /// The same with a type, where its message has none.
+    pub fn or_type(mut self, code: u64) -> Self {
+        if self.code == 0 {
+            self.code = code;
+        }
+        self
+    }
+
     /// Reads the fields; elements are looked at when they are asked for.
-    pub(super) fn parse(part: Part<'a>) -> Result<Tensor<'a>> {
+    pub fn parse(part: Part<'a>) -> Result<Tensor<'a>> {
         let mut tensor = Tensor {
             code: 0,
             shape: Vec::new(),
@@ -47,7 +60,7 @@ impl<'a> Tensor<'a> {
     }
 
     /// The tensor that a message is, if it has the fields of one alone and as many elements as its shape says.
-    pub(super) fn whole(part: Part<'a>) -> Option<Tensor<'a>> {
+    pub fn whole(part: Part<'a>) -> Option<Tensor<'a>> {
         for field in part.fields() {
             match field.ok()? {
                 Field { number: 1 | 3, value: Wire::Varint(_), .. } => {}
@@ -71,56 +84,58 @@ impl<'a> Tensor<'a> {
         fits.then_some(tensor)
     }
 
+    /// The number of its type.
+    pub fn code(&self) -> u64 {
+        self.code
+    }
+
     /// The elements of a tensor of texts.
-    pub(super) fn strings(&self) -> &[Part<'a>] {
+    pub fn strings(&self) -> &[Part<'a>] {
         &self.strings
     }
 
     /// Whether it holds texts or bytes.
-    pub(super) fn is_text(&self) -> bool {
+    pub fn is_text(&self) -> bool {
         self.code == 7
     }
 
     /// The type of the elements; `None` for texts and what has no elements of a fixed size.
-    pub(super) fn dtype(&self) -> Option<DType> {
-        Some(match self.code {
-            1 => DType::F32,
-            2 => DType::F64,
-            3 | 13 => DType::I32,
-            4 | 12 => DType::U8,
-            5 | 15 => DType::I16,
-            6 | 11 => DType::I8,
-            8 => DType::C64,
-            9 => DType::I64,
-            10 => DType::Bool,
-            14 => DType::BF16,
-            16 | 17 => DType::U16,
-            18 => DType::C128,
-            19 => DType::F16,
-            22 => DType::U32,
-            23 => DType::U64,
-            24 => DType::Mini(Mini::F8E5M2),
-            25 => DType::Mini(Mini::F8E4M3FN),
-            26 => DType::Mini(Mini::F8E4M3FNUZ),
-            27 => DType::Mini(Mini::F8E4M3B11FNUZ),
-            28 => DType::Mini(Mini::F8E5M2FNUZ),
-            _ => return None,
-        })
+    pub fn dtype(&self) -> Option<DType> {
+        types::dtype(self.code)
     }
 
     /// The word for the type.
-    pub(super) fn type_word(&self) -> String {
-        match (self.dtype(), self.code) {
-            (Some(dtype), _) => dtype.to_string(),
-            (None, 7) => "string".to_owned(),
-            (None, 20) => "resource".to_owned(),
-            (None, 21) => "variant".to_owned(),
-            (None, code) => format!("type {code}"),
+    pub fn type_word(&self) -> String {
+        if self.is_text() { "string".to_owned() } else { types::word(self.code) }
+    }
+
+    /// Its elements as content, a slice of `source` where they lie there in one piece; nothing else is made of them but
+    /// what single fields hold. `None` for handles of resources and the like.
+    pub fn content(&self, source: &Source) -> Result<Option<Content>> {
+        if self.is_text() {
+            let texts = self.strings.iter().map(|part| part.bytes().to_vec()).collect();
+            return Ok(Some(Content::Array(Arc::new(Strings::new(texts, self.shape.clone())?))));
         }
+        let Some(dtype) = self.dtype() else { return Ok(None) };
+        if !self.content.bytes().is_empty() {
+            return Ok(Some(Content::Array(Arc::new(self.array(source)?))));
+        }
+        let bytes = limits::bytes(&self.shape, dtype.size())?;
+        let values = self.values(&dtype);
+        if values.len() as u64 >= bytes {
+            let plain = Plain::new(Source::memory("tensor", values), 0, dtype, self.shape.clone())?;
+            return Ok(Some(Content::Array(Arc::new(plain))));
+        }
+        Ok(Some(Content::Array(Arc::new(Filled::new(dtype, self.shape.clone(), values)))))
+    }
+
+    /// What it is, in words: `float32 [4, 3]`.
+    pub fn summary(&self) -> String {
+        format!("{} {:?}", self.type_word(), self.shape)
     }
 
     /// Bytes of the elements as they are stored.
-    pub(super) fn stored(&self) -> u64 {
+    pub fn stored(&self) -> u64 {
         let field = |(_, value): &(u32, Wire)| match value {
             Wire::Bytes(part) | Wire::Group(part) => part.bytes().len(),
             Wire::Fixed64(_) | Wire::Varint(_) => 8,
@@ -131,7 +146,7 @@ impl<'a> Tensor<'a> {
     }
 
     /// The array that it is, a slice of `source` where its elements lie there in one piece.
-    pub(super) fn array(&self, source: &Source) -> Result<Plain> {
+    pub fn array(&self, source: &Source) -> Result<Plain> {
         let dtype = self.dtype().ok_or_else(|| self.has_no_numbers())?;
         if !self.content.bytes().is_empty() {
             let span = self.content.span();
@@ -148,7 +163,7 @@ impl<'a> Tensor<'a> {
     }
 
     /// The first element as a number.
-    pub(super) fn first(&self) -> Option<f64> {
+    pub fn first(&self) -> Option<f64> {
         let dtype = self.dtype()?;
         let size = dtype.size() as usize;
         let mut values = Vec::new();
@@ -166,7 +181,7 @@ impl<'a> Tensor<'a> {
     }
 
     /// The elements as numbers, as many as there are.
-    pub(super) fn numbers(&self) -> Result<Vec<f64>> {
+    pub fn numbers(&self) -> Result<Vec<f64>> {
         let dtype = self.dtype().ok_or_else(|| self.has_no_numbers())?;
         let mut values = Vec::new();
         if !self.content.bytes().is_empty() {
@@ -181,15 +196,21 @@ impl<'a> Tensor<'a> {
         Error::unsupported(format!("a tensor of the type {}", self.type_word()))
     }
 
+    /// The elements that single fields hold, as they would lie in memory.
+    fn values(&self, dtype: &DType) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for (number, value) in &self.fields {
+            push(dtype, *number, *value, &mut bytes);
+        }
+        bytes
+    }
+
     /// Elements of single fields, as they would lie in memory. Of fewer than the shape has, the last one stands for
     /// the rest, as TensorFlow has it.
     fn made(&self, dtype: &DType) -> Result<Vec<u8>> {
         let count = limits::bytes(&self.shape, dtype.size())?;
         let size = limits::check(count, MADE, "a tensor")?;
-        let mut bytes = Vec::new();
-        for (number, value) in &self.fields {
-            push(dtype, *number, *value, &mut bytes);
-        }
+        let mut bytes = self.values(dtype);
         let one = dtype.size() as usize;
         let last = match bytes.len().checked_sub(one) {
             Some(start) => bytes.get(start..).unwrap_or_default().to_vec(),
@@ -216,13 +237,17 @@ fn push(dtype: &DType, number: u32, value: Wire, to: &mut Vec<u8>) {
         // Floats and doubles, and pairs of them: as they lie in memory.
         (5 | 9, Wire::Fixed32(bytes)) => to.extend(bytes),
         (6 | 12, Wire::Fixed64(bytes)) => to.extend(bytes),
+        // Floats of eight bits are bytes.
         (5 | 6 | 9 | 12 | 18, Wire::Bytes(part)) => to.extend(part.bytes()),
         _ => {}
     }
 }
 
-/// The sides of a `TensorShapeProto`.
-fn shape(part: Part) -> Result<Vec<u64>> {
+/// The sides of a `TensorShapeProto` that has elements.
+///
+/// # Errors
+/// `Malformed` for sides that are open or too many.
+pub fn shape(part: Part) -> Result<Vec<u64>> {
     let mut sides = Vec::new();
     for field in part.fields() {
         let Field { number, value, at } = field?;
