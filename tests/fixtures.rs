@@ -97,7 +97,8 @@ fn documents(folder: &Path, out: &mut Vec<PathBuf>) {
 }
 
 /// Fixtures that another format opens than the one in whose folder they lie.
-const OTHERS: [(&str, &str); 36] = [
+const OTHERS: [(&str, &str); 37] = [
+    ("onnx/external.bin", "bytes"),
     ("parquet/hive", "dataset"),
     ("parquet/hive_escaped", "dataset"),
     ("parquet/parts", "dataset"),

@@ -101,7 +101,7 @@ pub fn word(code: u64) -> String {
         20 => "resource".to_owned(),
         21 => "variant".to_owned(),
         0 => "unknown".to_owned(),
-        code if code > REFERENCE => format!("ref({})", word(code - REFERENCE)),
+        code if code > REFERENCE && code < 2 * REFERENCE => format!("ref({})", word(code - REFERENCE)),
         code => match (own_word(code), dtype(code)) {
             (Some(word), _) => word.to_owned(),
             (None, Some(dtype)) => dtype.to_string(),

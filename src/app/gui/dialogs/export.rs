@@ -475,7 +475,7 @@ fn usual(choice: Choice, items: &[Item]) -> &'static [&'static str] {
         },
         (_, several) => match several.iter().all(|item| matches!(item.content, Content::Table(_))) {
             true => &["xlsx", "sqlite"],
-            false => &["npz", "hdf5"],
+            false => &["npz", "hdf5", "safetensors", "gguf"],
         },
     }
 }

@@ -15,13 +15,18 @@ const FORMATS: f32 = 116.0;
 
 /// A line with a name at its left.
 pub(super) fn row(ui: &mut Ui, name: &str, add: impl FnOnce(&mut Ui)) {
+    named(ui, name, Layout::left_to_right(Align::Center), add);
+}
+
+/// A name at the left, and beside it what has a layout of its own.
+fn named(ui: &mut Ui, name: &str, layout: Layout, add: impl FnOnce(&mut Ui)) {
     ui.horizontal_top(|ui| {
         let (place, _) = ui.allocate_exact_size(vec2(NAMES, size::CONTROL), egui::Sense::hover());
         let theme = Theme::of(ui);
         let at = egui::pos2(place.left(), place.center().y);
         ui.painter().text(at, egui::Align2::LEFT_CENTER, name, theme::body_font(), theme.dim);
         let width = ui.available_width();
-        ui.allocate_ui_with_layout(vec2(width, size::CONTROL), Layout::left_to_right(Align::Center), |ui| {
+        ui.allocate_ui_with_layout(vec2(width, size::CONTROL), layout, |ui| {
             ui.set_max_width(width);
             add(ui);
         });
@@ -35,8 +40,10 @@ pub(super) fn formats(
     first: &[&str],
     mut add: impl FnMut(&mut Ui, &'static FileType),
 ) {
-    row(ui, "Format", |ui| {
+    named(ui, "Format", Layout::top_down(Align::Min), |ui| {
         let area = ScrollArea::vertical().id_salt("formats").max_height(FORMATS);
+        // Beside a name there is the height of a line: what is asked for is taken all the same.
+        let area = area.min_scrolled_height(FORMATS);
         area.auto_shrink([false, true]).show(ui, |ui| {
             ui.horizontal_wrapped(|ui| {
                 let is_first = |file_type: &&'static FileType| first.contains(&file_type.id);
