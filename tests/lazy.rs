@@ -30,6 +30,13 @@ const NOT_HERE: &[(&str, &str)] = &[
         "tensorboard",
         "its tags are known when all records were gone through; its own test says what opening reads",
     ),
+    ("mxnet_symbol", "a JSON document read as a whole, up to a limit; the weights are a file of their own"),
+    ("openvino", "an XML document read as a whole, up to a limit; the weights are a file of their own"),
+    ("pmml", "where its models and lists lie is known when all of it was gone through, in one pass"),
+    (
+        "tf_checkpoint",
+        "a folder, or told by its last bytes, which of streams such as these are not looked at",
+    ),
     ("torch_distributed", "a folder"),
     ("pytorch_sharded", "a folder"),
     ("pickleshare", "a folder"),
@@ -59,6 +66,10 @@ const DECOMPRESSED: &str = "the first 8 MB are decompressed, so that a small dam
 const READ_MORE: &[(&str, &str)] = &[
     ("pickle", "its machine gets the whole stream, of a mapped file a slice of the map"),
     ("joblib", "its pickle is read as any other"),
+    ("onnx", "its messages are walked in the whole file, of a mapped one in a slice of the map"),
+    ("tf_graphdef", "its messages are walked as ONNX's"),
+    ("tf_savedmodel", "its messages are walked as ONNX's"),
+    ("tflite", "its tables are read in the whole file, of a mapped one in a slice of the map"),
     ("jpeg", "its decoder gets the whole file, of a mapped one as a slice of the map"),
     ("gzip", DECOMPRESSED),
     ("zstd", DECOMPRESSED),
@@ -99,6 +110,14 @@ impl ReadAt for Counted {
         let Document { head, fill, tail, .. } = &self.document;
         let (start, end) = (head.len() as u64, self.len - tail.len() as u64);
         let count = (self.len.saturating_sub(offset) as usize).min(out.len());
+        if let [byte] = fill[..]
+            && offset >= start
+            && offset + count as u64 <= end
+        {
+            out[..count].fill(byte);
+            self.read.fetch_add(count as u64, Ordering::Relaxed);
+            return Ok(count);
+        }
         for (at, byte) in (offset..).zip(&mut out[..count]) {
             *byte = match at {
                 _ if at < start => head[at as usize],
@@ -357,6 +376,59 @@ fn mxnet() -> Document {
     Document { id: "mxnet_params", name: "large.params", head, fill: vec![0], tail }
 }
 
+/// A number of Protocol Buffers, seven bits a byte.
+fn varint(mut number: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+    bytes
+}
+
+/// A field of bytes or of a message.
+fn field(number: u8, inside: &[u8]) -> Vec<u8> {
+    bytes(&[&[number << 3 | 2], &varint(inside.len() as u64), inside])
+}
+
+/// Messages in each other whose innermost field are zeros up to the end: what stands before each of them, and its number.
+fn messages(id: &'static str, name: &'static str, levels: &[(&[u8], u8)]) -> Document {
+    let mut head = Vec::new();
+    for (before, number) in levels {
+        head.extend_from_slice(before);
+        head.push(number << 3 | 2);
+        // Every length is of five bytes.
+        head.extend(varint(SIZE - head.len() as u64 - 5));
+    }
+    zeros(id, name, head)
+}
+
+/// One tensor of bytes (`onnx.proto`).
+fn onnx() -> Document {
+    let tensor = bytes(&[&[0x08], &varint(SIZE - 64), &[0x10, 2], &field(8, b"x")]);
+    // Fields that are not known fill the file up to the tensor's 64 bytes.
+    let model = [0x08, 8];
+    let inside = model.len() + tensor.len() + 3 * 6;
+    let fill = field(14, &vec![0; 64 - inside - 2]);
+    messages("onnx", "large.onnx", &[(&model, 7), (&fill, 5), (&tensor, 9)])
+}
+
+/// A constant of bytes in a graph (`graph.proto`, `tensor.proto`), in the messages around it.
+fn tensorflow(id: &'static str, name: &'static str, around: &[(&[u8], u8)]) -> Document {
+    let dtype = field(5, &bytes(&[&field(1, b"dtype"), &field(2, &[0x30, 4])]));
+    let node = bytes(&[&field(1, b"x"), &field(2, b"Const"), &dtype]);
+    let shape = |length: u64| field(2, &field(2, &bytes(&[&[0x08], &varint(length)])));
+    let levels = |length| {
+        let tensor = bytes(&[&[0x08, 4], &shape(length)]);
+        let inside = [(&[][..], 1), (&node, 5), (&field(1, b"value"), 2), (&[], 8), (&tensor, 4)];
+        messages(id, name, &[around, &inside].concat())
+    };
+    // As many bytes as are left over behind the head, which is as long whatever their number is.
+    let head = levels(SIZE - 1).head.len() as u64;
+    levels(SIZE - head)
+}
+
 /// A pickle of one long byte string (protocol 4, BINBYTES8).
 fn pickle(id: &'static str, name: &'static str) -> Document {
     let head = bytes(&[b"\x80\x04\x8e", &(SIZE - 12).to_le_bytes()]);
@@ -502,6 +574,14 @@ fn documents() -> Vec<Document> {
         zip("torch_export", "torch_export/small.pt2"),
         zip("pytorch", "pytorch/big_endian.pt"),
         mxnet(),
+        onnx(),
+        tensorflow("tf_graphdef", "large.pb", &[]),
+        tensorflow(
+            "tf_savedmodel",
+            "saved_model.pb",
+            &[(&[0x08, 1], 2), (&field(1, &field(4, b"serve")), 2)],
+        ),
+        longer("tflite", "tflite/plain.tflite"),
         pickle("pickle", "large.pkl"),
         pickle("joblib", "large.joblib"),
         longer("shelve", "shelve/gnu.gdbm"),
