@@ -15,6 +15,7 @@
 //! | [`numbers`], [`axes`], [`plane`] | elements as f64; what indices stand for; two-dimensional slices: tiles, envelopes, search for NaN, pictures |
 //! | [`cf`], [`grouped`] | conventions: scaling, axes, times and calendars; tables and sparse matrices whose parts are arrays of one group |
 //! | [`parameters`](mod@parameters), [`health`](mod@health) | the tensors of a model as a table; what is wrong with them |
+//! | [`graph`] | graphs to look at: groups, a layout, what is written into boxes |
 //! | [`media`] | pictures, sounds and arrays in the cells of tables; what else of a row says something about them |
 //! | [`names`](mod@names) | names that a target can have, no two alike |
 //! | [`keras`](mod@keras) | a convention: the layers of a Keras model, from the configuration that several formats hold |
@@ -31,6 +32,7 @@ pub mod content;
 pub mod curves;
 pub mod dtype;
 pub mod format;
+pub mod graph;
 pub mod grouped;
 pub mod guard;
 pub mod health;
