@@ -5,6 +5,7 @@
 
 mod attributes;
 mod details;
+mod graph_part;
 mod layout;
 mod media;
 mod numbers;
@@ -28,6 +29,7 @@ use super::views::record::brief;
 use super::views::{Mappings, Subject, Target};
 use attributes::Attributes;
 use details::Known;
+use graph_part::GraphSections;
 use layout::Map;
 use media::MediaSections;
 use statistics::Statistics;
@@ -45,6 +47,7 @@ pub(crate) struct Inspector {
     media: MediaSections,
     map: Map,
     attributes: Attributes,
+    graph: GraphSections,
 }
 
 impl Inspector {
@@ -70,6 +73,18 @@ impl Inspector {
         actions: &mut Vec<Action>,
     ) {
         let key: Key = (target.file, Arc::as_ptr(&target.node) as usize, subject.clone());
+        if let Subject::Graph(place) = subject {
+            ScrollArea::vertical().id_salt("inspector").auto_shrink(false).show(ui, |ui| {
+                ui.spacing_mut().item_spacing.y = 0.0;
+                self.graph.ui(ui, jobs, &key, target, place, actions);
+                if let Some((weight, known)) = self.graph.weight(jobs, target) {
+                    let key: Key = (target.file, Arc::as_ptr(&weight.node) as usize, Subject::Node);
+                    self.statistics.ui(ui, jobs, &key, &weight, &known);
+                }
+                self.graph.documentation(ui, actions);
+            });
+            return;
+        }
         let (of, about) = (target.clone(), subject.clone());
         let shown = self.known.get(jobs, &key, JobSpec::view(""), move |task| {
             task.check()?;
@@ -111,7 +126,7 @@ impl Inspector {
             if *subject == Subject::Node || !known.field.is_empty() {
                 let list = match subject {
                     Subject::Node => attributes::List::Node(target.node.clone()),
-                    Subject::Column(_) => attributes::List::Column(known.clone()),
+                    Subject::Column(_) | Subject::Graph(_) => attributes::List::Column(known.clone()),
                 };
                 if !list.items().is_empty() {
                     section(ui, "Attributes", |ui| self.attributes.ui(ui, jobs, target, &list, actions));

@@ -206,4 +206,26 @@ pub(crate) enum Subject {
     Node,
     /// One column of a table, by its index.
     Column(usize),
+    /// A part of a graph.
+    Graph(GraphPlace),
+}
+
+/// A part of a graph or of a body in it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct GraphPlace {
+    /// The bodies that it lies in, outermost first: the number of the node, and of the body among those of that node.
+    pub(crate) bodies: Vec<(u32, u32)>,
+    /// What it is.
+    pub(crate) part: GraphPart,
+}
+
+/// What there is in a graph.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum GraphPart {
+    /// A node, by its number.
+    Node(u32),
+    /// A group, by its path.
+    Group(Arc<str>),
+    /// A value, by its number.
+    Value(u32),
 }

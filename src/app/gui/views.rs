@@ -9,6 +9,7 @@ pub(crate) mod array;
 mod comparison;
 mod curves;
 mod gallery;
+mod graph;
 pub(crate) mod group;
 #[cfg(test)]
 mod harness;
@@ -264,10 +265,7 @@ pub(crate) fn node_view(target: &Target) -> Box<dyn View> {
             None => table::make(target, table),
         },
         Some(Content::Text(text)) => text::make(target, text),
-        Some(Content::Graph(graph)) => match gander::data::adapt::graph::nodes(graph) {
-            Ok(nodes) => table::make(target, &nodes),
-            Err(_) => record::make(target),
-        },
+        Some(Content::Graph(graph)) => graph::make(graph),
         Some(Content::Bytes(source)) => hex::make(target, source),
         None => record::make(target),
     }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use egui::{Rect, RichText, Ui, UiBuilder, pos2, vec2};
 use gander::bytes::display;
-use gander::data::content::Kind;
+use gander::data::content::{Content, Kind};
 use gander::data::format::Data;
 use gander::data::health::{Health, examine};
 use gander::data::parameters::groups::Grouping;
@@ -23,8 +23,11 @@ use gander::jobs::{JobSpec, Slot};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::graph::{self, GraphView};
 use super::table::TableView;
-use super::{Request, Target, View, ViewCommand, ViewCx, group, labels, restored, run as run_command, saved};
+use super::{
+    Request, Subject, Target, View, ViewCommand, ViewCx, group, labels, restored, run as run_command, saved,
+};
 use crate::gui::commands::{ALT, Action, Label, Where};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
@@ -35,6 +38,9 @@ use treemap::Treemap;
 
 /// The view of a node below which there may be tensors.
 pub(crate) fn make(target: &Target) -> Box<dyn View> {
+    if let Some(Content::Graph(graph)) = &target.node.content {
+        return Box::new(Model { mode: Mode::Graph, graph: Some(GraphView::new(graph)), ..Model::default() });
+    }
     let of_file = target.node.formats.last().copied().unwrap_or(target.document.format);
     if !of_file.reads.contains(&Kind::Array) {
         return group::make();
@@ -46,6 +52,10 @@ pub(crate) fn make(target: &Target) -> Box<dyn View> {
 /// What is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 enum Mode {
+    /// How they are connected, where the node is a graph.
+    Graph,
+    /// The nodes or edges of the graph, as tables.
+    Nodes,
     /// The tensors.
     Parameters,
     /// What is wrong with them.
@@ -117,6 +127,7 @@ struct Model {
     mode: Mode,
     arrangement: Arrangement,
     contents: Box<dyn View>,
+    graph: Option<GraphView>,
     listed: Slot<(), Listed>,
     examined: Slot<(), Examined>,
     /// Whether the pass was asked for where it does not begin by itself.
@@ -139,6 +150,7 @@ impl Default for Model {
             mode: Mode::default(),
             arrangement: Arrangement::default(),
             contents: group::make(),
+            graph: None,
             listed: Slot::default(),
             examined: Slot::default(),
             asked: false,
@@ -384,6 +396,38 @@ impl Model {
         true
     }
 
+    /// The graph, where it or its tables are shown.
+    fn graph(&self) -> Option<&GraphView> {
+        self.graph.as_ref().filter(|_| matches!(self.mode, Mode::Graph | Mode::Nodes))
+    }
+
+    fn graph_mut(&mut self) -> Option<&mut GraphView> {
+        let mode = self.mode;
+        self.graph.as_mut().filter(|_| matches!(mode, Mode::Graph | Mode::Nodes))
+    }
+
+    /// The part of the view that has commands of its own.
+    fn part(&self) -> Option<&dyn View> {
+        self.table().map(|table| table as &dyn View).or(self.graph().map(|graph| graph as &dyn View))
+    }
+
+    fn part_mut(&mut self) -> Option<&mut dyn View> {
+        match self.mode {
+            Mode::Graph | Mode::Nodes => self.graph_mut().map(|graph| graph as &mut dyn View),
+            _ => self.table_mut().map(|table| table as &mut dyn View),
+        }
+    }
+
+    /// Shows of the graph what was chosen in the bar.
+    fn follow_graph(&mut self) {
+        let Some(graph) = &mut self.graph else { return };
+        match self.mode {
+            Mode::Graph => drop(graph.choose(graph::Mode::Graph)),
+            Mode::Nodes if graph.mode() == graph::Mode::Graph => drop(graph.choose(graph::Mode::Nodes)),
+            _ => {}
+        }
+    }
+
     fn options(&mut self, ui: &mut Ui) {
         drop_down(ui, self.arrangement.words(), "How tensors are grouped", |ui| {
             for one in Arrangement::ALL {
@@ -463,10 +507,17 @@ const COMMANDS: &[ViewCommand<Model>] = &[
 
 impl View for Model {
     fn toolbar(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let modes =
-            [(Mode::Parameters, "Parameters"), (Mode::Health, "Health"), (Mode::Contents, "Contents")];
-        theme::segmented(ui, "Show", &mut self.mode, &modes);
+        let modes = [
+            (Mode::Graph, "Graph"),
+            (Mode::Nodes, "Nodes"),
+            (Mode::Parameters, "Parameters"),
+            (Mode::Health, "Health"),
+            (Mode::Contents, "Contents"),
+        ];
+        let skipped = if self.graph.is_some() { 0 } else { 2 };
+        theme::segmented(ui, "Show", &mut self.mode, &modes[skipped..]);
         ui.add_space(space::S1);
+        self.follow_graph();
         match self.mode {
             Mode::Parameters if ui.available_width() < NARROW => {
                 drop_form(ui, "Options", "How tensors are shown", |ui| self.options(ui));
@@ -474,6 +525,11 @@ impl View for Model {
             Mode::Parameters => self.options(ui),
             Mode::Health => {}
             Mode::Contents => self.contents.toolbar(ui, cx),
+            Mode::Graph | Mode::Nodes => {
+                if let Some(graph) = &mut self.graph {
+                    graph.options(ui, cx);
+                }
+            }
         }
     }
 
@@ -482,36 +538,51 @@ impl View for Model {
             Mode::Parameters => self.parameters_ui(ui, cx),
             Mode::Health => self.health_ui(ui, cx),
             Mode::Contents => self.contents.ui(ui, cx),
+            Mode::Graph | Mode::Nodes => {
+                if let Some(graph) = &mut self.graph {
+                    graph.ui(ui, cx);
+                    // It has commands of its own that choose what is shown.
+                    self.mode = if graph.mode() == graph::Mode::Graph { Mode::Graph } else { Mode::Nodes };
+                }
+            }
         }
     }
 
     fn commands(&self) -> Vec<&'static Label> {
         let mut all = labels(COMMANDS);
-        all.extend(self.table().map(View::commands).unwrap_or_default());
+        all.extend(self.part().map(View::commands).unwrap_or_default());
         all
     }
 
     fn run(&mut self, at: usize, cx: &mut ViewCx<'_>) -> bool {
-        match (at.checked_sub(COMMANDS.len()), self.table_mut()) {
-            (Some(at), Some(table)) => table.run(at, cx),
+        match (at.checked_sub(COMMANDS.len()), self.part_mut()) {
+            (Some(at), Some(part)) => part.run(at, cx),
             (Some(_), None) => false,
             (None, _) => run_command(COMMANDS, at, self, cx),
         }
     }
 
     fn takes_keys(&self, ui: &Ui) -> bool {
-        match self.table() {
-            Some(table) => table.takes_keys(ui),
+        match self.part() {
+            Some(part) => part.takes_keys(ui),
             None => !ui.ctx().text_edit_focused(),
         }
+    }
+
+    fn subject(&self) -> Subject {
+        self.graph().map_or(Subject::Node, View::subject)
+    }
+
+    fn is_drawing(&self) -> bool {
+        self.graph().is_some_and(View::is_drawing)
     }
 
     fn request(&mut self, request: &Request, cx: &mut ViewCx<'_>) -> bool {
         if self.mode == Mode::Contents {
             return self.contents.request(request, cx);
         }
-        if let Some(table) = self.table_mut() {
-            return table.request(request, cx);
+        if let Some(part) = self.part_mut() {
+            return part.request(request, cx);
         }
         if *request == Request::Find {
             self.mode = Mode::Parameters;
@@ -522,6 +593,9 @@ impl View for Model {
     }
 
     fn export(&self) -> Option<(String, Data)> {
+        if let Some(graph) = self.graph() {
+            return graph.export();
+        }
         match (self.mode, self.table(), self.listed.peek(&()).ready()) {
             (Mode::Parameters, Some(table), _) => table.export(),
             (Mode::Parameters, None, Some(listed)) => {
@@ -540,12 +614,18 @@ impl View for Model {
             treemap: self.with_treemap,
             part: self.part,
             contents: self.contents.save(),
+            graph: self.graph.as_ref().map(View::save).unwrap_or_default(),
         })
     }
 
     fn restore(&mut self, kept: &Value) {
         let state: ModelState = restored(kept);
-        self.mode = state.mode.unwrap_or(self.mode);
+        let mode = state.mode.unwrap_or(self.mode);
+        let is_of_graph = matches!(mode, Mode::Graph | Mode::Nodes);
+        self.mode = if is_of_graph && self.graph.is_none() { self.mode } else { mode };
+        if let Some(graph) = &mut self.graph {
+            graph.restore(&state.graph);
+        }
         (self.arrangement, self.kept, self.find) = (state.arrangement, state.kept, state.find);
         self.with_treemap = state.treemap;
         self.part = if state.part.is_finite() { state.part.clamp(0.05, 0.9) } else { TREEMAP };
@@ -564,6 +644,7 @@ struct ModelState {
     treemap: bool,
     part: f32,
     contents: Value,
+    graph: Value,
 }
 
 impl Default for ModelState {
@@ -576,6 +657,7 @@ impl Default for ModelState {
             treemap: true,
             part: TREEMAP,
             contents: Value::Null,
+            graph: Value::Null,
         }
     }
 }
