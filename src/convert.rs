@@ -16,6 +16,7 @@ pub mod batch;
 pub mod copy;
 mod items;
 mod layout;
+mod look;
 mod metadata;
 pub mod output;
 pub mod recipe;
@@ -68,6 +69,8 @@ pub struct Plan {
     nulls: NullRule,
     /// What would change or get lost.
     pub losses: Vec<Loss>,
+    /// What was looked for, and is not there.
+    unfounded: Vec<Loss>,
     /// What would be written: names and types of columns or arrays.
     pub outline: Vec<(String, String)>,
     /// Rows of a table, as far as is known.
@@ -118,6 +121,7 @@ pub fn plan(
         long,
         nulls: NullRule::default(),
         losses: Vec::new(),
+        unfounded: Vec::new(),
         outline: Vec::new(),
         rows: None,
         bytes: None,
@@ -167,6 +171,9 @@ type Overrides = BTreeMap<usize, BTreeMap<usize, TypeMismatch>>;
 
 /// The most columns of several tables together: of each something may have to be said.
 const COLUMNS: usize = 100_000;
+
+/// The names of things that are told where there are too many.
+const NAMED: usize = 4;
 
 /// What the items become, before it is one payload.
 #[derive(Default)]
@@ -370,11 +377,18 @@ impl Plan {
     }
 
     fn no_several(&self) -> Error {
-        let many: Vec<&str> = TARGETS.iter().filter(|t| t.writer.many).map(|t| t.id).collect();
+        // Those that hold the kind of the first one.
+        let kind = self.items.first().map(|item| item.content.kind());
+        let takes = |t: &&&Target| t.writer.many && kind.is_none_or(|kind| t.writer.accepts.contains(&kind));
+        let many: Vec<&str> = TARGETS.iter().filter(takes).map(|t| t.id).collect();
+        let names: Vec<&str> = self.items.iter().take(NAMED).map(|item| item.name.as_str()).collect();
+        let more = if self.items.len() > NAMED { ", …" } else { "" };
         let what = format!(
-            "{} holds one thing, several were given; {} hold several",
+            "{} holds one thing, and these are {} ({}{more}): name one of them, or write one of {}, which hold several",
             self.target.name,
-            many.join(" and ")
+            display::count(self.items.len() as u64),
+            names.join(", "),
+            many.join(", ")
         );
         Error::unsupported(what)
     }
@@ -581,8 +595,8 @@ impl Plan {
         loop {
             let built = self.build(Some(task), &overrides)?;
             notes = self.notes(&overrides);
-            let now: Vec<Loss> =
-                built.losses.into_iter().filter(|loss| !self.losses.contains(loss)).collect();
+            let is_known = |loss: &Loss| self.losses.contains(loss) || self.unfounded.contains(loss);
+            let now: Vec<Loss> = built.losses.into_iter().filter(|loss| !is_known(loss)).collect();
             refuse(&now, consent)?;
             let write = || output.write(task, &built.payload, &self.options);
             let error = match crate::bytes::guard::guarded(write) {

@@ -183,6 +183,7 @@ def scaled(values, least, most, report):
 def sample_change(values, to, report):
     """Samples of a picture as the report says that they are written, and the type to which they are to be rounded."""
     bits = report.number(r"^float samples become (\d+)-bit ones: 0 to 1 is scaled, the rest cut")
+    bits = bits or report.number(r"values, of which 0 to 1 is scaled to (\d+) bits, the rest cut")
     if report.finds("complex samples become their absolute values"):
         values = np.abs(values.astype(np.complex128))
         if not report.finds("0 to 1 is scaled"):

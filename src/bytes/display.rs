@@ -106,6 +106,12 @@ pub fn signed(n: i64) -> String {
     format!("{sign}{}", count(n.unsigned_abs()))
 }
 
+/// A word behind its article: `a table`, `an int`.
+pub fn article(word: &str) -> String {
+    let is_vowel = word.starts_with(['a', 'e', 'i', 'o', 'A', 'E', 'I', 'O']);
+    format!("{} {word}", if is_vowel { "an" } else { "a" })
+}
+
 /// One or many: `1 row`, `2,000 rows`.
 pub fn plural(n: u64, one: &str) -> String {
     if n == 1 { format!("1 {one}") } else { format!("{} {one}s", count(n)) }

@@ -2,6 +2,7 @@
 //! those that the target has no place for.
 
 use super::{Item, Target};
+use crate::bytes::display;
 use crate::data::cf;
 use crate::data::content::Content;
 use crate::data::dtype::DType;
@@ -172,18 +173,24 @@ pub(super) fn around(items: &[Item], target: &Target, is_one: bool, losses: &mut
     let is_header = target.writer.metadata == Metadata::Header;
     let item_names: BTreeSet<&str> = items.iter().map(|item| item.name.as_str()).collect();
     for around in arounds(items) {
-        let gone = |label: &str| format!("a {label} is no table, array or picture: it is left out");
+        let gone = |label: &str| {
+            format!("{} is no table, array or picture: it is left out", display::article(label))
+        };
         for (name, label, has_value) in &around.left_out {
             let made = match has_value {
                 true => loss(LossKind::Type, gone(label)),
-                false => note(LossKind::Type, format!("a {label} without values of its own is left out")),
+                false => note(
+                    LossKind::Type,
+                    format!("{} without values of its own is left out", display::article(label)),
+                ),
             };
             losses.push(made.at(name));
         }
         for (name, label, _) in &around.values {
             let made = match has_pairs(target) {
                 true => {
-                    let what = format!("a {label} is no array: it is kept in the file's metadata");
+                    let what =
+                        format!("{} is no array: it is kept in the file's metadata", display::article(label));
                     note(LossKind::Metadata, what)
                 }
                 false => loss(LossKind::Type, gone(label)),

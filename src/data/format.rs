@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 mod loss;
 
-pub use loss::{Loss, LossKind, loss, note, unturned, worded};
+pub use loss::{Loss, LossKind, Worded, loss, note, unturned, worded};
 
 /// One file format.
 pub struct Format {

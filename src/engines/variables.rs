@@ -326,7 +326,7 @@ fn count_of(dtype: &DType) -> usize {
         .map_or(1, |record| record.fields.iter().map(|field| count_of(&field.dtype)).sum())
 }
 
-/// Texts of a column, one for each cell, and whether there are nulls; those are empty.
+/// Texts of a column, one for each cell: of lists and structs their JSON, of nulls that are to be filled an empty one.
 ///
 /// # Errors
 /// `Unsupported` for nulls, unless they are to be filled.
@@ -335,14 +335,14 @@ pub fn texts(column: &ArrayRef, fill: bool) -> Result<Vec<String>> {
     if nulls > 0 && !fill {
         return Err(refused(nulls));
     }
-    Ok((0..column.len()).map(|row| cell::text(column.as_ref(), row).unwrap_or_default()).collect())
+    Ok((0..column.len()).map(|row| cell::shown(column.as_ref(), row).unwrap_or_default()).collect())
 }
 
 /// The refusal of null cells.
 pub fn refused(nulls: usize) -> Error {
     let cells = display::plural(nulls as u64, "null cell");
     Error::unsupported(format!(
-        "{cells}: the format has none; with nulls=fill they become empty text, zero or NaN"
+        "{cells}: the format has none; with the option nulls=fill they become empty text, zero or NaN"
     ))
 }
 

@@ -139,10 +139,15 @@ fn together(task: &Task, request: &Request, inputs: &[Input]) -> anyhow::Result<
     if !request.json {
         verdicts.say();
     }
-    let plan = match planned {
+    let mut plan = match planned {
         Ok(plan) => plan,
         Err(stop) => return stop.say(out, request.json),
     };
+    if !request.allow_loss
+        && let Err(error) = progress::with_progress(task, || plan.look(task))
+    {
+        return Stop::Failed(error).say(out, request.json);
+    }
     if plan.is_lossy() && !request.allow_loss || request.dry_run {
         return report::not_written(&plan, &verdicts, out, request);
     }

@@ -4,7 +4,7 @@ use super::{convert, interrupt, json, progress, show};
 use gander::convert::{Consent, Item, Selection};
 use gander::data::cell;
 use gander::data::content::{Content, Table};
-use gander::data::format::{Loss, Options};
+use gander::data::format::{Loss, Options, worded};
 use gander::data::node::Node;
 use gander::query::{Engine, Failure, QueryResult, Settings, stem, table_name};
 use gander::{Error, Task};
@@ -199,13 +199,18 @@ fn write(args: &Args, task: &Task, answer: &Arc<QueryResult>, out: &Path) -> any
     };
     let table: Arc<dyn Table> = answer.clone();
     let item = Item::new(stem(&name), Content::Table(table), Default::default());
-    let plan = match gander::convert::plan(&[item], target, &Options::default(), &Selection::default()) {
+    let mut plan = match gander::convert::plan(&[item], target, &Options::default(), &Selection::default()) {
         Ok(plan) => plan,
         Err(error) => return super::failed(&error, &name, args.json),
     };
+    if !args.allow_loss
+        && let Err(error) = progress::with_progress(task, || plan.look(task))
+    {
+        return super::failed(&error, &name, args.json);
+    }
     if plan.is_lossy() && !args.allow_loss {
-        let serious = plan.losses.iter().filter(|loss| loss.serious);
-        serious.for_each(|loss| eprintln!("{name}: would lose: {loss}"));
+        let serious = worded(plan.losses.iter().filter(|loss| loss.serious));
+        serious.iter().for_each(|loss| eprintln!("{name}: would lose: {loss}"));
         eprintln!("{name}: nothing was written; --allow-loss writes it all the same");
         return Ok(ExitCode::from(1));
     }

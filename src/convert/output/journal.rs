@@ -9,10 +9,14 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::Duration;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The longest path in bytes.
 const LONGEST: u64 = 1 << 16;
+
+/// How long a note may stay without its path.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The folder of the notes.
 fn folder() -> Option<&'static Path> {
@@ -54,7 +58,11 @@ pub fn sweep() {
 fn sweep_notes(folder: &Path) {
     let Ok(notes) = std::fs::read_dir(folder) else { return };
     for note in notes.flatten() {
-        if note.metadata().map_or(true, |meta| !meta.is_file() || meta.len() > LONGEST) {
+        let Ok(meta) = note.metadata() else { continue };
+        // One without a path is being written, or was when its process was killed.
+        let is_new =
+            meta.modified().ok().and_then(|time| time.elapsed().ok()).is_none_or(|age| age < PATIENCE);
+        if !meta.is_file() || meta.len() > LONGEST || meta.len() == 0 && is_new {
             continue;
         }
         let Some(temp) = text_of(&note.path()) else { continue };
@@ -104,9 +112,14 @@ mod tests {
             std::fs::write(&path, b"x").unwrap();
             std::fs::write(note_of(notes.path(), &path), path.as_os_str().as_bytes()).unwrap();
         }
+        std::fs::write(notes.path().join("begun"), b"").unwrap();
         sweep_notes(notes.path());
         let there: Vec<bool> = names.iter().map(|name| place.path().join(name).exists()).collect();
         assert_eq!(there, [false, true, true]);
-        assert_eq!(std::fs::read_dir(notes.path()).unwrap().count(), 1, "what is being written stays noted");
+        assert_eq!(std::fs::read_dir(notes.path()).unwrap().count(), 2, "what is being written stays noted");
+        let begun = std::fs::File::options().write(true).open(notes.path().join("begun")).unwrap();
+        begun.set_modified(std::time::SystemTime::now() - 2 * PATIENCE).unwrap();
+        sweep_notes(notes.path());
+        assert!(!notes.path().join("begun").exists());
     }
 }

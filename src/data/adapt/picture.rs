@@ -176,8 +176,17 @@ fn no_picture(array: &dyn Array, takes: ArrayPictures) -> Error {
         None => "of no type".to_owned(),
     };
     let frames = if takes.frames { ", perhaps with frames before them" } else { "" };
+    let other = match (
+        array.shape().len() > 2,
+        takes.samples.iter().any(|sample| sample.dtype() == *array.dtype()),
+    ) {
+        (true, true) => "; a slice of it may be one",
+        (true, false) => "; a slice of it with another dtype may be one",
+        (false, false) if array.shape().len() == 2 => "; with another dtype it may be one",
+        (false, _) => "",
+    };
     Error::unsupported(format!(
-        "{} of shape {:?} is no picture: that is {types}, height × width or × 1 to 4 channels{frames}",
+        "{} of shape {:?} is no picture: that is {types}, height × width or × 1 to 4 channels{frames}{other}",
         array.dtype(),
         array.shape()
     ))

@@ -1,8 +1,9 @@
 //! Losses: what a conversion would not keep, and how it is told.
 
+use crate::bytes::display;
 use crate::data::content::ImageInfo;
 use crate::data::content::image::orientation;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// One thing that a conversion would not keep.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,21 +106,77 @@ impl Loss {
     }
 }
 
-impl std::fmt::Display for Loss {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match (self.path.is_empty(), self.subject.is_empty()) {
-            (true, true) => f.write_str(&self.what),
-            (true, false) => write!(f, "{}: {}", self.subject, self.what),
-            (false, true) => write!(f, "{}: {}", self.path, self.what),
-            (false, false) => write!(f, "{}, {}: {}", self.path, self.subject, self.what),
-        }
+impl Loss {
+    /// The array and the subject, without what is said of them.
+    fn place(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let apart = if self.path.is_empty() || self.subject.is_empty() { "" } else { ", " };
+        write!(f, "{}{apart}{}", self.path, self.subject)
     }
 }
 
-/// Losses for people: those that say the same of the same place stand once, though they are of several kinds.
-pub fn worded<'a>(losses: impl IntoIterator<Item = &'a Loss>) -> Vec<&'a Loss> {
-    let mut said = HashSet::new();
-    losses.into_iter().filter(|loss| said.insert((loss.to_string(), loss.serious))).collect()
+impl std::fmt::Display for Loss {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        Worded { first: self, others: Vec::new() }.fmt(f)
+    }
+}
+
+/// The most places that a sentence names; of more it names this many less two.
+const NAMED: usize = 8;
+
+/// The same sentence about one place or several.
+#[derive(Clone, Debug)]
+pub struct Worded<'a> {
+    first: &'a Loss,
+    others: Vec<&'a Loss>,
+}
+
+impl std::ops::Deref for Worded<'_> {
+    type Target = Loss;
+
+    fn deref(&self) -> &Loss {
+        self.first
+    }
+}
+
+impl std::fmt::Display for Worded<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.first.place(f)?;
+        let count = self.others.len() + 1;
+        let named = if count > NAMED { NAMED - 2 } else { count };
+        for other in self.others.iter().take(named - 1) {
+            f.write_str(", ")?;
+            match self.first.subject.is_empty() {
+                true => f.write_str(&other.path)?,
+                false => f.write_str(&other.subject)?,
+            }
+        }
+        if count > named {
+            write!(f, " and {} more", display::count((count - named) as u64))?;
+        }
+        let colon = if self.first.path.is_empty() && self.first.subject.is_empty() { "" } else { ": " };
+        write!(f, "{colon}{}", self.first.what)
+    }
+}
+
+/// Losses for people: what is said of several columns, attributes or arrays in the same words stands once, with the names
+/// of all or of the first of them; so does what is of several kinds.
+pub fn worded<'a>(losses: impl IntoIterator<Item = &'a Loss>) -> Vec<Worded<'a>> {
+    let mut all: Vec<Worded<'a>> = Vec::new();
+    let (mut said, mut places) = (HashSet::new(), HashMap::new());
+    for loss in losses {
+        if !said.insert((&loss.path, &loss.subject, &loss.what, loss.serious)) {
+            continue;
+        }
+        // Subjects of one array stand together, and so do arrays.
+        let of = if loss.subject.is_empty() { None } else { Some(&loss.path) };
+        let is_whole = loss.subject.is_empty() && loss.path.is_empty();
+        let place = places.entry((of, is_whole, &loss.what, loss.serious)).or_insert(all.len());
+        match all.get_mut(*place) {
+            Some(worded) => worded.others.push(loss),
+            None => all.push(Worded { first: loss, others: Vec::new() }),
+        }
+    }
+    all
 }
 
 /// A loss that leaves values and their meaning as they are.
@@ -138,4 +195,32 @@ pub fn unturned(info: &ImageInfo) -> Option<Loss> {
 /// A loss of values or of their meaning.
 pub fn loss(kind: LossKind, what: impl Into<String>) -> Loss {
     Loss { serious: true, ..note(kind, what) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_of_many_stands_once() {
+        let json = || note(LossKind::Nesting, "it becomes JSON");
+        let mut losses: Vec<Loss> = ["a", "b", "a"].map(|name| json().of(name)).to_vec();
+        losses.push(loss(LossKind::Nan, "NaN becomes null").of("a"));
+        losses.extend(["x", "y"].map(|name| json().at("t").of(name)));
+        losses.extend(["t", "u"].map(|name| json().at(name)));
+        losses.push(json());
+        losses.extend((0..9).map(|n| note(LossKind::Type, "it is text").of(format!("c{n}"))));
+        losses.push(Loss { kind: LossKind::Nan, ..json() });
+        let told: Vec<String> = worded(&losses).iter().map(ToString::to_string).collect();
+        let wanted = [
+            "a, b: it becomes JSON",
+            "a: NaN becomes null",
+            "t, x, y: it becomes JSON",
+            "t, u: it becomes JSON",
+            "it becomes JSON",
+            "c0, c1, c2, c3, c4, c5 and 3 more: it is text",
+        ];
+        assert_eq!(told, wanted);
+        assert_eq!(losses.iter().map(Loss::to_string).collect::<Vec<_>>()[4], "t, x: it becomes JSON");
+    }
 }

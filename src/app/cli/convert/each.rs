@@ -66,11 +66,14 @@ fn one(
     nodes: &mut Vec<(std::sync::Arc<gander::data::node::Node>, String)>,
     verdicts: &mut report::Verdicts,
 ) -> Result<report::Written, Error> {
-    let plan =
+    let mut plan =
         planned(task, request, std::slice::from_ref(input), nodes, verdicts).map_err(|stop| match stop {
             Stop::Usage(words) => Error::unsupported(words),
             Stop::Failed(error) => error,
         })?;
+    if !request.allow_loss {
+        plan.look(task)?;
+    }
     if plan.is_lossy() && !request.allow_loss && !request.dry_run {
         let serious = worded(plan.losses.iter().filter(|loss| loss.serious));
         let words: Vec<String> = serious.iter().map(ToString::to_string).collect();

@@ -163,8 +163,13 @@ pub(crate) fn target(to: Option<&str>, out: &str) -> Result<&'static Target, Str
     match to {
         Some(id) => Target::by_id(id)
             .ok_or_else(|| format!("--to {id}: there is no such writer; there are {}", ids())),
-        None => Target::of_path(Path::new(out))
-            .ok_or_else(|| format!("{out}: the extension does not say what to write; --to takes {}", ids())),
+        None => Target::of_path(Path::new(out)).ok_or_else(|| {
+            let why = match Path::new(out).extension() {
+                Some(ending) => format!("nothing is written as .{}", ending.to_string_lossy()),
+                None => "no extension says what to write".to_owned(),
+            };
+            format!("{out}: {why}; --to takes {}", ids())
+        }),
     }
 }
 

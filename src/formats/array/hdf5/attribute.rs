@@ -16,6 +16,7 @@ use crate::bytes::task::Task;
 use crate::data::cell;
 use crate::data::dtype::DType;
 use crate::data::node::Value;
+use crate::engines::attributes::OF_ELEMENTS;
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::DataType;
 use bytes::Bytes;
@@ -191,7 +192,10 @@ impl Attribute {
         }
         let column = data::column(task, file, names, &self.datatype, stored, rows);
         let column = column.map_err(|error| prefixed(&self.name, error))?;
-        let words = if matches!(self.datatype.class, Class::Enum(_)) { way.names } else { Vec::new() };
+        // What is compared with stored elements is a number like those, whatever it is called.
+        let is_named =
+            matches!(self.datatype.class, Class::Enum(_)) && !OF_ELEMENTS.contains(&self.name.as_str());
+        let words = if is_named { way.names } else { Vec::new() };
         let mut values = (0..column.len()).map(|row| named(json(column.as_ref(), row), &words));
         Ok((self.shaped(&mut values, shown == count), shown < count))
     }

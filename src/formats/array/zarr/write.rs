@@ -31,6 +31,7 @@ use grid::Grid;
 use options::{Settings, Version};
 use rayon::prelude::*;
 use serde_json::{Map, Value as Json};
+use std::collections::BTreeSet;
 
 /// The writer of a folder.
 pub const WRITER: Writer = Writer {
@@ -79,10 +80,17 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
             losses.push(loss(LossKind::Precision, what).at(name).if_any());
         }
         let own = payload.parts.get(name);
+        own.iter().for_each(|own| document::losses(name, own, dtype, &mut losses));
         if version == Version::V2 && own.is_some_and(|own| own.get(document::DIMENSIONS).is_some()) {
             let what = "it holds the names of the dimensions in version 2";
             losses.push(note(LossKind::Attribute, what).at(name).of(document::DIMENSIONS));
         }
+    }
+    document::losses("", &payload.attributes, &DType::U8, &mut losses);
+    let arrays: BTreeSet<&str> =
+        payload.arrays().unwrap_or_default().iter().map(|(name, _)| name.as_str()).collect();
+    for (name, own) in payload.parts.iter().filter(|(name, _)| !arrays.contains(name.as_str())) {
+        document::losses(name, own, &DType::U8, &mut losses);
     }
     losses
 }

@@ -237,7 +237,7 @@ impl Holds {
                 format!("signed samples become unsigned {bits}-bit ones: the lowest becomes black")
             }
             Sample::C64 | Sample::C128 => format!(
-                "complex samples become their absolute values, of which 0 to 1 is scaled to {bits} bits, the rest cut"
+                "complex samples become their absolute values, of which 0 to 1 is scaled to {bits} bits, the rest cut; NaN becomes 0"
             ),
             wide => format!("{} samples become {bits}-bit ones", wide.dtype()),
         };

@@ -171,7 +171,7 @@ impl Rows {
         let mut starts = Vec::with_capacity(column.len());
         for row in 0..column.len() {
             starts.push(text.len());
-            if let Some(cell) = cell::text(column.as_ref(), row) {
+            if let Some(cell) = cell::shown(column.as_ref(), row) {
                 if cell.contains('\0') {
                     return Err(Error::unsupported(format!(
                         "the text {cell:?} has a zero character, with which HDF5 ends text"

@@ -359,13 +359,13 @@ pub(super) trait Described {
         done(&what, || unsafe { h5a::H5Awrite(attribute.0, datatype.0.0, bytes.as_ptr().cast()) })
     }
 
-    /// Writes an attribute without a value.
+    /// Writes an attribute without a value, which is NetCDF's empty text.
     fn empty_attribute(&self, text: &str) -> Result<()> {
         let what = format!("HDF5: the attribute {text:?} could not be written");
         let text = name(text)?;
         // SAFETY: a class of the library's own.
         let space = handle(&what, || unsafe { h5s::H5Screate(h5s::H5S_class_t::H5S_NULL) })?;
-        let datatype = Type::integer(1, true)?;
+        let datatype = Type::text(1, false)?;
         // SAFETY: live handles and a text that ends with zero.
         handle(&what, || unsafe {
             h5a::H5Acreate2(self.handle().0, text.as_ptr(), datatype.0.0, space.0, DEFAULT, DEFAULT)

@@ -8,19 +8,22 @@ use super::attributes;
 use super::library::{Dataset, Described, File, Reference, Storage, Type};
 use crate::bytes::error::Result;
 use crate::data::content::Array;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How NetCDF marks a dimension that has no variable.
 pub(super) const NO_VARIABLE: &str = "This is a netCDF dimension but not a netCDF variable.";
+
+/// How often scales of several dimensions that are none after all are looked for; then no array of several is one.
+const ROUNDS: usize = 8;
 
 /// Which scale each dimension of an array has.
 struct Attached {
     /// The array's number.
     array: usize,
-    /// For each dimension the path of its scale.
+    /// For each dimension the path of its scale; none where an array that lies along others has its name.
     scales: Vec<Option<String>>,
-    /// Names of dimensions that no scale can have.
-    labels: Vec<String>,
+    /// The name of each dimension.
+    names: Vec<String>,
     /// It is the scale of its own first dimension, and has others.
     is_scale: bool,
 }
@@ -47,7 +50,7 @@ pub(super) fn write(file: &File, made: &[WrittenArray<'_>]) -> Result<()> {
     }
     for (path, number) in &scales.own {
         if let Some(made) = made.get(*number) {
-            mark(&made.dataset, path.rsplit('/').next().unwrap_or(path))?;
+            mark(&made.dataset, last(path))?;
         }
     }
     let known = scales.own.iter().filter_map(|(path, n)| Some((path.as_str(), &made.get(*n)?.dataset)));
@@ -61,17 +64,14 @@ pub(super) fn write(file: &File, made: &[WrittenArray<'_>]) -> Result<()> {
     for attached in &scales.attached {
         let Some(array) = made.get(attached.array) else { continue };
         if attached.is_scale {
+            // A scale has no scales.
             let number = |path: &Option<String>| path.as_deref().and_then(|path| numbers.get(path).copied());
-            let list: Option<Vec<i32>> = attached.scales.iter().map(number).collect();
-            match list {
-                Some(list) => attributes::numbers_of(&array.dataset, "_Netcdf4Coordinates", &list, true)?,
-                // A scale has no scales; where its dimensions are none of the file's they are named.
-                None => attributes::texts(&array.dataset, "DIMENSION_LABELS", &attached.names())?,
-            }
+            let list: Vec<i32> = attached.scales.iter().filter_map(number).collect();
+            attributes::numbers_of(&array.dataset, "_Netcdf4Coordinates", &list, true)?;
             continue;
         }
         let own = file.reference(&array.path)?;
-        for (dimension, scale) in (0u32..).zip(&attached.scales) {
+        for (dimension, scale) in (0u32..).zip(&attached.scales).filter(|_| attached.is_whole()) {
             if let Some(scale) = scale {
                 references.entry(scale).or_default().push((own, dimension));
             }
@@ -135,57 +135,99 @@ pub(super) fn attach(file: &File, dataset: &Dataset, scales: &[Option<String>]) 
 }
 
 impl Attached {
-    /// The names of all dimensions.
-    fn names(&self) -> Vec<String> {
-        let last = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
-        let name =
-            |(scale, label): (&Option<String>, &String)| scale.as_deref().map_or_else(|| label.clone(), last);
-        self.scales.iter().zip(&self.labels).map(name).collect()
+    /// Whether every dimension has a scale.
+    fn is_whole(&self) -> bool {
+        self.scales.iter().all(Option::is_some)
     }
 
+    /// NetCDF's libraries open no file in which an array has scales for some dimensions only: then all are labels,
+    /// by which Gander finds the coordinates too.
     fn write(&self, file: &File, dataset: &Dataset) -> Result<()> {
-        attach(file, dataset, &self.scales)?;
-        if self.labels.iter().any(|label| !label.is_empty()) {
-            attributes::texts(dataset, "DIMENSION_LABELS", &self.labels)?;
+        match self.is_whole() {
+            true => attach(file, dataset, &self.scales),
+            false => attributes::texts(dataset, "DIMENSION_LABELS", &self.names),
         }
-        Ok(())
     }
+}
+
+/// What others look at to find out whether an array is the scale of a dimension.
+struct Shape<'a> {
+    sides: &'a [u64],
+    /// The names of its dimensions; none where nothing is said of them.
+    names: Vec<String>,
+}
+
+impl<'a> Shape<'a> {
+    fn of(array: &'a dyn Array) -> Self {
+        let axes = array.facts().axes;
+        let is_named = axes.len() == array.shape().len() && axes.iter().any(|axis| !axis.name.is_empty());
+        let names = if is_named { axes.into_iter().map(|axis| axis.name).collect() } else { Vec::new() };
+        Shape { sides: array.shape(), names }
+    }
+
+    /// Whether an array that is called so lies along the dimension of its name.
+    fn is_along(&self, name: &str) -> bool {
+        self.names.first().is_some_and(|first| first == name)
+    }
+}
+
+/// The last part of a path.
+fn last(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 impl Scales {
     fn of(made: &[WrittenArray<'_>]) -> Self {
-        let shapes: BTreeMap<&str, &[u64]> =
-            made.iter().map(|made| (made.path.as_str(), made.array.shape())).collect();
-        let names = |array: &dyn Array| -> Vec<String> {
-            let axes = array.facts().axes;
-            let whole = axes.len() == array.shape().len() && axes.iter().any(|axis| !axis.name.is_empty());
-            if whole { axes.into_iter().map(|axis| axis.name).collect() } else { Vec::new() }
-        };
-        let last = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
-        let mut scales = Scales::default();
-        for (number, array) in made.iter().enumerate() {
-            if names(array.array).first() == Some(&last(&array.path)) {
-                scales.own.insert(array.path.clone(), number);
+        let shapes: Vec<Shape<'_>> = made.iter().map(|made| Shape::of(made.array)).collect();
+        let by_path: BTreeMap<&str, &Shape<'_>> =
+            made.iter().map(|made| made.path.as_str()).zip(&shapes).collect();
+        // Arrays that a scale of several dimensions cannot be, since one of these is no scale's.
+        let mut refused = BTreeSet::new();
+        let mut round = 0;
+        loop {
+            let is_own = |number: usize, path: &str, shape: &Shape<'_>| {
+                let is_simple = shape.sides.len() == 1 || round < ROUNDS && !refused.contains(&number);
+                is_simple && shape.is_along(last(path))
+            };
+            let own = made.iter().zip(&shapes).enumerate();
+            let own = own.filter(|(number, (made, shape))| is_own(*number, &made.path, shape));
+            let own: BTreeMap<String, usize> =
+                own.map(|(number, (made, _))| (made.path.clone(), number)).collect();
+            let scales = Scales::along(made, &by_path, own);
+            let halves = scales.attached.iter().filter(|one| one.is_scale && !one.is_whole());
+            let before = refused.len();
+            refused.extend(halves.map(|one| one.array));
+            if refused.len() == before {
+                return scales;
             }
+            round += 1;
         }
+    }
+
+    /// The scales of all dimensions, where these arrays are scales of their own.
+    fn along(
+        made: &[WrittenArray<'_>],
+        shapes: &BTreeMap<&str, &Shape<'_>>,
+        own: BTreeMap<String, usize>,
+    ) -> Self {
+        let mut scales = Scales { own, ..Scales::default() };
         for (number, array) in made.iter().enumerate() {
             let is_scale = scales.own.contains_key(&array.path);
-            let names = names(array.array);
+            let names = shapes.get(array.path.as_str()).map_or(&[][..], |shape| &shape.names);
             if names.is_empty() || is_scale && names.len() == 1 {
                 continue;
             }
-            let mut attached = Attached { array: number, scales: Vec::new(), labels: Vec::new(), is_scale };
-            for (name, len) in names.into_iter().zip(array.array.shape()) {
-                let scale = scales.scale(&shapes, &array.path, &name, *len);
-                attached.labels.push(if scale.is_none() { name } else { String::new() });
-                attached.scales.push(scale);
+            let mut attached =
+                Attached { array: number, scales: Vec::new(), names: names.to_vec(), is_scale };
+            for (name, len) in names.iter().zip(array.array.shape()) {
+                attached.scales.push(scales.scale(shapes, &array.path, name, *len));
             }
             scales.attached.push(attached);
         }
-        // What others lie along is a scale, also where its own dimension has another name.
+        // What others lie along is a scale, also where nothing is said of its own dimension.
         for (number, array) in made.iter().enumerate() {
-            let mut used = scales.attached.iter().flat_map(|attached| &attached.scales).flatten();
-            if used.any(|path| *path == array.path) {
+            let whole = scales.attached.iter().filter(|attached| attached.is_whole());
+            if whole.flat_map(|attached| &attached.scales).flatten().any(|path| *path == array.path) {
                 scales.own.insert(array.path.clone(), number);
             }
         }
@@ -193,7 +235,13 @@ impl Scales {
     }
 
     /// The path of the scale of the dimension `name` of the array at `path`: in its group, else in those above.
-    fn scale(&mut self, shapes: &BTreeMap<&str, &[u64]>, path: &str, name: &str, len: u64) -> Option<String> {
+    fn scale(
+        &mut self,
+        shapes: &BTreeMap<&str, &Shape<'_>>,
+        path: &str,
+        name: &str,
+        len: u64,
+    ) -> Option<String> {
         if name.is_empty() || name.contains(['/', '\0']) || name == "." {
             return None;
         }
@@ -202,9 +250,11 @@ impl Scales {
         let mut group = own;
         loop {
             let at = join(group);
-            let is_scale = shapes
-                .get(at.as_str())
-                .map(|shape| shape.first() == Some(&len) && (shape.len() == 1 || self.own.contains_key(&at)));
+            let is_scale = shapes.get(at.as_str()).map(|shape| {
+                // What lies along another dimension is none.
+                let is_one = shape.sides.len() == 1 && shape.names.is_empty();
+                shape.sides.first() == Some(&len) && (is_one || self.own.contains_key(&at))
+            });
             let is_bare = self.bare.get(&at).map(|known| *known == len);
             match is_scale.or(is_bare) {
                 Some(true) => return Some(at),

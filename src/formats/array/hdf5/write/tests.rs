@@ -210,6 +210,35 @@ fn dimensions_without_a_variable_and_variables_beside_them() {
 }
 
 #[test]
+fn arrays_that_lie_along_other_dimensions_than_their_name_are_no_scales_in_hdf5() {
+    let folder = tempfile::tempdir().unwrap();
+    // `x` lies along `y` and has its length: the dimension `x` has another array's name, and so has `y` then.
+    let x = item("x", array(DType::F32, &[4], &["y"], numbers(4, 4, 1)));
+    let y = item("y", array(DType::F64, &[4, 4], &["y", "x"], numbers(16, 8, 2)));
+    let time = item("time", array(DType::I16, &[2], &["time"], numbers(2, 2, 3)));
+    let mixed = item("mixed", array(DType::I16, &[2, 4], &["time", "x"], numbers(8, 2, 4)));
+    let whole = item("whole", array(DType::I16, &[2], &["time"], numbers(2, 2, 5)));
+    let out = folder.path().join("a.h5");
+    let (document, losses) = written(&[x, y, time, mixed, whole], "hdf5", &[], &out).unwrap();
+    assert!(losses.is_empty(), "{losses:?}");
+    let axes = |path: &str| {
+        back(&document, path).facts().axes.iter().map(|axis| axis.name.clone()).collect::<Vec<_>>()
+    };
+    for (path, names) in
+        [("/x", &["y"][..]), ("/y", &["y", "x"]), ("/mixed", &["time", "x"]), ("/whole", &["time"])]
+    {
+        assert_eq!(axes(path), names, "{path}");
+    }
+    // By the name of its label, and by the scale.
+    for path in ["/mixed", "/whole"] {
+        assert!(back(&document, path).facts().axes[0].coordinate.is_some(), "{path}");
+    }
+    let bytes = std::fs::read(&out).unwrap();
+    let count = |word: &[u8]| bytes.windows(word.len()).filter(|part| *part == word).count();
+    assert_eq!((count(b"DIMENSION_SCALE"), count(b"DIMENSION_LABELS"), count(b"DIMENSION_LIST")), (1, 3, 1));
+}
+
+#[test]
 fn what_netcdf_has_not_becomes_what_it_has() {
     let folder = tempfile::tempdir().unwrap();
     let half = item(

@@ -42,7 +42,7 @@ pub(super) fn each(task: &Task, array: &dyn Array, take: &mut dyn FnMut(&str) ->
             match texts {
                 Some(texts) if texts.is_valid(place) => take(texts.value(place))?,
                 Some(_) => take("")?,
-                None => take(&cell::text(column.as_ref(), place).unwrap_or_default())?,
+                None => take(&cell::shown(column.as_ref(), place).unwrap_or_default())?,
             }
         }
         task.advance(column.len() as u64)?;
@@ -190,7 +190,7 @@ impl Array for Fixed {
         let column = self.inner.column(task, region)?;
         let size = self.dtype.size() as usize;
         for (row, place) in out.chunks_exact_mut(size.max(1)).enumerate() {
-            let text = cell::text(column.as_ref(), row).unwrap_or_default();
+            let text = cell::shown(column.as_ref(), row).unwrap_or_default();
             let mut characters = text.chars();
             for (to, character) in place.as_chunks_mut::<4>().0.iter_mut().zip(&mut characters) {
                 *to = u32::from(character).to_le_bytes();

@@ -9,7 +9,8 @@ use super::grid::Grid;
 use super::options::{Settings, Version};
 use crate::bytes::error::{Error, Result};
 use crate::data::dtype::DType;
-use crate::data::format::{Attributes, Files, Payload};
+use crate::data::format::{Attributes, Files, Loss, LossKind, Payload, note};
+use crate::engines::attributes::OF_ELEMENTS;
 use base64::Engine;
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
@@ -83,11 +84,49 @@ pub(super) fn spelled(attributes: &Attributes, dtype: &DType, version: Version) 
         let is_float = name == MISSING && dtype.is_float() && version == Version::V3;
         let json = match missing.filter(|_| is_float) {
             Some(missing) => Json::from(BASE64.encode(f64::to_le_bytes(missing))),
+            None if is_of_floats(attributes, name, dtype) => in_words(exact),
             None => exact,
         };
         out.insert(name.clone(), json);
     }
     out
+}
+
+/// Whether an attribute's values are floats. That for *missing* goes another way.
+fn is_of_floats(attributes: &Attributes, name: &str, dtype: &DType) -> bool {
+    let of_elements = OF_ELEMENTS.contains(&name).then_some(dtype);
+    name != MISSING && attributes.types.get(name).or(of_elements).is_some_and(DType::is_float)
+}
+
+/// NaN and infinities, for which JSON has no numbers, in the words that Zarr has for them in fill values.
+fn in_words(json: Json) -> Json {
+    match json {
+        Json::String(text) => match text.parse::<f64>() {
+            Ok(number) if number.is_nan() => Json::from("NaN"),
+            Ok(f64::INFINITY) => Json::from("Infinity"),
+            Ok(f64::NEG_INFINITY) => Json::from("-Infinity"),
+            _ => Json::String(text),
+        },
+        Json::Array(list) => list.into_iter().map(in_words).collect(),
+        other => other,
+    }
+}
+
+/// What is said of the attributes of what is called `path`.
+pub(super) fn losses(path: &str, attributes: &Attributes, dtype: &DType, losses: &mut Vec<Loss>) {
+    fn has_word(json: &Json) -> bool {
+        match json {
+            Json::String(text) => text.parse::<f64>().is_ok_and(|number| !number.is_finite()),
+            Json::Array(list) => list.iter().any(has_word),
+            _ => false,
+        }
+    }
+    for (name, value) in &attributes.list {
+        if is_of_floats(attributes, name, dtype) && has_word(&attributes.exact(name, value)) {
+            let what = "JSON has no NaN and no infinity: they become text";
+            losses.push(note(LossKind::Attribute, what).at(path).of(name));
+        }
+    }
 }
 
 fn group(attributes: Map<String, Json>) -> Json {
