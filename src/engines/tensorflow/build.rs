@@ -315,7 +315,7 @@ enum State {
     Not,
     Begun,
     /// Its graph, and its nodes with all that its subgraphs hold.
-    Made(Arc<Graph>, u64),
+    Built(Arc<Graph>, u64),
 }
 
 impl<'a> Library<'a> {
@@ -336,7 +336,7 @@ impl<'a> Library<'a> {
         depth: usize,
     ) -> Result<Option<(Arc<Graph>, u64)>> {
         match self.made.get(n) {
-            Some(State::Made(graph, size)) => return Ok(Some((graph.clone(), *size))),
+            Some(State::Built(graph, size)) => return Ok(Some((graph.clone(), *size))),
             Some(State::Not) if depth <= DEPTH => {}
             _ => return Ok(None),
         }
@@ -349,7 +349,7 @@ impl<'a> Library<'a> {
         let (graph, size) = self.graph(context, &function.name, &body, depth)?;
         let graph = Arc::new(graph);
         if let Some(state) = self.made.get_mut(n) {
-            *state = State::Made(graph.clone(), size);
+            *state = State::Built(graph.clone(), size);
         }
         Ok(Some((graph, size)))
     }

@@ -1,7 +1,7 @@
 //! Tensors: their types and shapes, how they are quantised or sparse, where their values lie, and their nodes.
 
 use super::model::{Model, Place};
-use super::values::{Packed, Texts};
+use super::values::Texts;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
@@ -10,6 +10,7 @@ use crate::data::content::graph::Dimension;
 use crate::data::content::{Content, graph};
 use crate::data::dtype::DType;
 use crate::data::node::Node;
+use crate::engines::bits::Bits;
 use crate::engines::flatbuffer::Table;
 use crate::engines::modules::Leaf;
 use serde_json::{Value as Json, json};
@@ -336,7 +337,9 @@ impl Weight {
             Lie::Packed(bits, is_signed) => {
                 needs(u64::from(bits))?;
                 let facts = ArrayFacts { word: Some(name), scaling, ..ArrayFacts::default() };
-                Arc::new(Packed::new(self.source.clone(), span.start, shape, (bits, is_signed), facts)?)
+                let dtype = if is_signed { DType::I8 } else { DType::U8 };
+                let bits = Bits::new(self.source.clone(), span.start, shape, bits, dtype, facts)?;
+                Arc::new(bits.checksum_as_stored())
             }
             Lie::Texts => Arc::new(Texts::new(self.source.clone(), span.clone(), shape)),
             Lie::Nowhere => {
