@@ -88,7 +88,7 @@ pub fn draw(
             outputs.push(Port::of(*edge));
         }
         builder.node(Operation {
-            name: step.name.into(),
+            name: shortened(step.name).into(),
             operator: words.get(operator),
             inputs: into.get(node).map(|edge| Port::of(*edge)).into_iter().collect(),
             outputs,
@@ -143,6 +143,19 @@ pub fn listed<T: Display>(items: impl ExactSizeIterator<Item = T>) -> String {
         shown.push(format!("… {more} more"));
     }
     shown.join(", ")
+}
+
+/// A name as long as can stand in every node: of a longer one its beginning and its end, where the threshold is.
+pub fn shortened(name: String) -> String {
+    /// Characters of each.
+    const KEPT: usize = 100;
+    if name.len() <= KEPT * 4 {
+        return name;
+    }
+    let begin = name.char_indices().nth(KEPT).and_then(|(end, _)| name.get(..end)).unwrap_or_default();
+    let end =
+        name.char_indices().rev().nth(KEPT).and_then(|(start, _)| name.get(start..)).unwrap_or_default();
+    format!("{begin}…{end}")
 }
 
 /// A number of single precision as an attribute: the shortest decimal number that reads back to it.
@@ -282,5 +295,7 @@ mod tests {
         assert_eq!(listed([1, 2, 3].iter()), "1, 2, 3");
         assert_eq!(listed(0..20), "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, … 8 more");
         assert_eq!(float32(0.1), Attribute::Float(0.1));
+        let long = shortened(format!("{} < 0.5", "ä".repeat(1 << 20)));
+        assert!(long.len() < 500 && long.starts_with("ää") && long.ends_with("ä < 0.5"));
     }
 }

@@ -393,7 +393,8 @@ impl LgbTrees {
     /// The linear model of a leaf; `None` where it has no coefficients.
     fn leaf_model(&self, parsed: &Parsed, starts: &[usize], leaf: usize) -> Option<LeafModel> {
         let range = *starts.get(leaf)?..*starts.get(leaf + 1)?;
-        let features = parsed.used.get(range.clone())?.iter().map(|feature| self.name(*feature)).collect();
+        let name = |feature: &usize| drawing::shortened(self.name(*feature));
+        let features = parsed.used.get(range.clone())?.iter().map(name).collect();
         let coefficients: Vec<f64> = parsed.coefficients.get(range)?.to_vec();
         let constant = parsed.constants.get(leaf).copied()?;
         (!coefficients.is_empty()).then_some(LeafModel { constant, features, coefficients })

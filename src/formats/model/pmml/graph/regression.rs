@@ -6,8 +6,9 @@ use crate::bytes::error::Result;
 use crate::bytes::task::Task;
 use crate::data::content::graph::{Attribute, Port};
 use crate::engines::xml::Element;
-use crate::formats::model::pmml::{Document, terms};
-use std::collections::HashMap;
+use crate::formats::model::pmml::{Document, terms, texts};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// Terms of an equation that stand in an attribute of its node.
 const TERMS: usize = 1_000;
@@ -68,9 +69,12 @@ fn term(row: &Element) -> String {
 /// A parameter of a general regression: the product of covariates, to their powers, and of factors that have a value.
 #[derive(Default)]
 struct Parameter {
-    fields: Vec<String>,
+    fields: Vec<Arc<str>>,
     product: String,
 }
+
+/// Characters of a product.
+const PRODUCT: usize = 200;
 
 /// The linear predictors of a general regression, one a target category, and the model that takes them through its link
 /// function.
@@ -80,19 +84,22 @@ pub(super) fn draw_general(task: &Task, document: &Document, model: u32, made: &
         None => Ok(Vec::new()),
     };
     let covariates = rows("CovariateList", "Predictor")?;
-    let covariates: Vec<&str> = covariates.iter().filter_map(|row| row.attribute("name")).collect();
+    let covariates: HashSet<&str> = covariates.iter().filter_map(|row| row.attribute("name")).collect();
     let mut parameters: HashMap<String, Parameter> = HashMap::new();
     for cell in rows("PPMatrix", "PPCell")? {
         task.check()?;
         let of = |name: &str| cell.attribute(name).unwrap_or_default();
         let (name, value) = (of("predictorName"), of("value"));
         let parameter = parameters.entry(of("parameterName").to_owned()).or_default();
-        parameter.fields.push(name.to_owned());
-        parameter.product.push_str(" · ");
-        match (covariates.contains(&name), value) {
-            (true, "1" | "") => parameter.product.push_str(name),
-            (true, power) => parameter.product.push_str(&format!("{name}^{power}")),
-            (false, value) => parameter.product.push_str(&format!("({name} = {value})")),
+        parameter.fields.push(name.into());
+        let factor = match (covariates.contains(name), value) {
+            (true, "1" | "") => name.to_owned(),
+            (true, power) => format!("{name}^{power}"),
+            (false, value) => format!("({name} = {value})"),
+        };
+        // Every category may repeat it.
+        if parameter.product.len() < PRODUCT {
+            parameter.product.push_str(&format!(" · {}", texts::short(&factor)));
         }
     }
     let mut equations: Vec<Equation> = Vec::new();
@@ -118,7 +125,11 @@ pub(super) fn draw_general(task: &Task, document: &Document, model: u32, made: &
         for field in &equation.fields {
             inputs.push(Port::of(made.field(field)?));
         }
-        let terms = ("terms".into(), Attribute::Texts(cut(equation.terms)));
+        let mut said = equation.terms;
+        if equation.more > 0 {
+            said.push(format!("… {} more", equation.more));
+        }
+        let terms = ("terms".into(), Attribute::Texts(said));
         made.node("linear predictor", &equation.category, (inputs, Some(result)), vec![terms])?;
     }
     let own = document.entry(model).map_or(&[][..], |entry| &entry.attributes);
@@ -137,15 +148,22 @@ pub(super) fn draw_general(task: &Task, document: &Document, model: u32, made: &
 #[derive(Default)]
 struct Equation {
     category: String,
+    /// The first [`TERMS`] of them.
     terms: Vec<String>,
-    fields: Vec<String>,
-    seen: std::collections::HashSet<String>,
+    /// How many further ones there are.
+    more: usize,
+    fields: Vec<Arc<str>>,
+    seen: HashSet<Arc<str>>,
 }
 
 impl Equation {
     fn add(&mut self, beta: &str, parameter: Option<&Parameter>) {
         // One that is of no predictor is the intercept.
-        self.terms.push(format!("{beta}{}", parameter.map_or("", |parameter| &parameter.product)));
+        if self.terms.len() < TERMS {
+            self.terms.push(format!("{beta}{}", parameter.map_or("", |parameter| &parameter.product)));
+        } else {
+            self.more += 1;
+        }
         for field in parameter.map_or(&[][..], |parameter| &parameter.fields) {
             if self.seen.insert(field.clone()) {
                 self.fields.push(field.clone());
