@@ -23,7 +23,7 @@ struct Scan<'a> {
 
 impl Scan<'_> {
     /// The bytes from `at` on: at least [`AHEAD`] of them, or all that there are.
-    fn from(&mut self, at: u64) -> Result<&[u8]> {
+    fn rest(&mut self, at: u64) -> Result<&[u8]> {
         let inside = at.checked_sub(self.start).and_then(|skip| usize::try_from(skip).ok());
         let left = inside.and_then(|skip| self.chunk.len().checked_sub(skip)).unwrap_or(0);
         if left < AHEAD {
@@ -37,7 +37,7 @@ impl Scan<'_> {
     /// The place behind the next of these letters, of which there are at most [`AHEAD`].
     fn behind(&mut self, mut at: u64, letters: &[u8]) -> Result<Option<u64>> {
         loop {
-            let bytes = self.from(at)?;
+            let bytes = self.rest(at)?;
             if let Some(found) = memmem::find(bytes, letters) {
                 return Ok(Some(at + (found + letters.len()) as u64));
             }
@@ -51,7 +51,7 @@ impl Scan<'_> {
     /// The place of the next `<`.
     fn tag(&mut self, mut at: u64) -> Result<Option<u64>> {
         loop {
-            let bytes = self.from(at)?;
+            let bytes = self.rest(at)?;
             match memchr::memchr(b'<', bytes) {
                 Some(found) => return Ok(Some(at + found as u64)),
                 None if bytes.is_empty() => return Ok(None),
@@ -64,7 +64,7 @@ impl Scan<'_> {
     fn tag_end(&mut self, mut at: u64) -> Result<Option<(u64, bool)>> {
         let begin = at;
         loop {
-            let bytes = self.from(at)?;
+            let bytes = self.rest(at)?;
             let Some(found) = memchr::memchr3(b'>', b'"', b'\'', bytes) else {
                 if bytes.is_empty() {
                     return Ok(None);
@@ -98,7 +98,7 @@ pub(super) fn end_tag(task: &Task, source: &Source, mut at: u64, depth: usize) -
     let mut scan = Scan { task, source, chunk: Bytes::new(), start: at };
     let mut open = 0usize;
     while let Some(tag) = scan.tag(at)? {
-        let ahead: Vec<u8> = scan.from(tag)?.iter().take(AHEAD).copied().collect();
+        let ahead: Vec<u8> = scan.rest(tag)?.iter().take(AHEAD).copied().collect();
         let behind = match ahead.get(1..).unwrap_or_default() {
             [b'/', ..] if open == 0 => return Ok(Some(tag)),
             [b'/', ..] => {
