@@ -29,7 +29,7 @@ fn main() {
     let folder = PathBuf::from(folder.unwrap_or_else(|| "benches/data".to_owned()));
     println!("# in the process, data in {}", folder.display());
     type Group = (&'static str, fn(&Path) -> Result<()>);
-    let groups: [Group; 8] = [
+    let groups: [Group; 9] = [
         ("trips.parquet", parquet),
         ("trips.arrow", arrow),
         ("trips.csv", csv),
@@ -38,6 +38,7 @@ fn main() {
         ("big.npy", npy),
         ("big.npy", copies),
         ("objects.pkl", objects),
+        ("forest.pmml", forest),
     ];
     let mut failed = false;
     if let Err(error) = codecs() {
@@ -253,6 +254,24 @@ fn objects(path: &Path) -> Result<()> {
     report("pickle/all names", seconds(|| findings.finish(&task))?.0);
     report("pickle/count", seconds(|| document.root.child_page(&task, 40_000_000..40_000_100))?.0);
     report("pickle/page once more", seconds(|| document.root.child_page(&task, 30_000_000..30_000_100))?.0);
+    Ok(())
+}
+
+/// A forest of many trees: what opening takes, and the graph of a tree in the midst.
+fn forest(path: &Path) -> Result<()> {
+    opening("pmml", path)?;
+    let (document, task) = (open(path)?, Task::new());
+    let tree = || {
+        let path = "/MiningModel/Segmentation/Segment[2000]/TreeModel";
+        let node = document.root.find(&task, path)?.ok_or_else(|| Error::bug("the tree is not there"))?;
+        match &node.content {
+            Some(Content::Graph(graph)) => Ok(graph.nodes().len()),
+            _ => Err(Error::bug("the tree is no graph")),
+        }
+    };
+    let (time, nodes) = seconds(tree)?;
+    black_box(nodes);
+    report("pmml/graph_of_a_tree", time);
     Ok(())
 }
 

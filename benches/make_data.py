@@ -14,6 +14,7 @@ of the calls, because each million rows has a seed of its own.
     big.npy                 500,000 x 1,000 float32, normal, 2 GB
     model_13gb.safetensors  288 bfloat16 tensors, real header, the data a hole in the file
     objects.pkl             a list of 50 M small dicts, pickle protocol 4, 2 GB
+    forest.pmml             a forest of about 4,400 trees of 511 nodes, 300 MB
     text.csv.gz             the first 1 GB of trips.csv, cut at a line, gzip -6
 """
 
@@ -204,8 +205,39 @@ def make_pickle(path, rows, directory):
         out.write(b".")
 
 
+def make_pmml(path, rows, directory):
+    """A mining model of segments with a tree each, as exporters of random forests write it."""
+    import random
+
+    rng = random.Random(1)
+    fields = [f"f{n}" for n in range(30)]
+    names = [*(f'<MiningField name="{name}"/>' for name in fields), '<MiningField name="y" usageType="target"/>']
+    schema = f"<MiningSchema>{''.join(names)}</MiningSchema>"
+    kinds = "".join(f'<DataField name="{name}" optype="continuous" dataType="double"/>' for name in [*fields, "y"])
+
+    def node(depth, predicate, number):
+        number[0] += 1
+        yield f'<Node id="{number[0]}" score="{rng.uniform(-1, 1):.12f}" recordCount="{rng.randint(1, 9999)}">{predicate}'
+        if depth:
+            split = f'field="{rng.choice(fields)}"', f'value="{rng.uniform(-3, 3):.10f}"'
+            for operator in ("lessOrEqual", "greaterThan"):
+                yield from node(depth - 1, f'<SimplePredicate {split[0]} operator="{operator}" {split[1]}/>', number)
+        yield "</Node>"
+
+    with open(path, "w") as out:
+        out.write(f'<?xml version="1.0"?>\n<PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4"><Header/><DataDictionary>{kinds}')
+        out.write(f'</DataDictionary>\n<MiningModel functionName="regression">{schema}<Segmentation multipleModelMethod="average">\n')
+        segments = 0
+        while out.tell() < 300 << 20:
+            segments += 1
+            tree = "".join(node(8, "<True/>", [0]))
+            out.write(f'<Segment id="{segments}"><True/><TreeModel functionName="regression">{schema}{tree}</TreeModel></Segment>\n')
+        out.write("</Segmentation></MiningModel></PMML>\n")
+
+
 MAKERS = {
     "objects.pkl": make_pickle,
+    "forest.pmml": make_pmml,
     "model_13gb.safetensors": make_model,
     "trips.csv": make_csv,
     "trips.parquet": make_parquet,

@@ -4,8 +4,9 @@
 //! A [`Forest`] is that table. Where each tree begins and how many rows it has is found as far as somebody asks, goes on
 //! where it stopped, and takes a bounded amount of memory: of very many trees every second, fourth … one is kept and the
 //! others are found from there. A tree is parsed when its rows are looked at. [`LateTable`] holds what takes a look at
-//! all trees: the importance of features.
+//! all trees: the importance of features. Below the table lies a graph a tree (see [`drawing`]).
 
+pub mod drawing;
 mod late;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -19,11 +20,12 @@ use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::table::{cut, stacked};
-use crate::data::content::{Rows, Table};
-use crate::data::node::Findings;
+use crate::data::content::{Content, Rows, Table};
+use crate::data::node::{Findings, Node, Value};
 use crate::engines::records::Window;
 use arrow::array::{Array, ArrayRef, RecordBatch};
 use arrow::datatypes::SchemaRef;
+use drawing::{Drawings, Drawn};
 use parking_lot::Mutex;
 use std::ops::Range;
 use std::sync::Arc;
@@ -65,6 +67,17 @@ pub trait Trees: Send + Sync + 'static {
     /// # Errors
     /// What is wrong with the tree.
     fn read(&self, task: &Task, source: &Source, tree: &Tree) -> Result<Vec<ArrayRef>>;
+
+    /// The graph of a tree.
+    ///
+    /// # Errors
+    /// What is wrong with the tree.
+    fn draw(&self, task: &Task, source: &Source, tree: &Tree) -> Result<Drawn>;
+
+    /// What is known of a tree by its number: the class that it is of.
+    fn about(&self, _number: u64) -> Vec<(String, Value)> {
+        Vec::new()
+    }
 }
 
 /// The nodes of all trees as one table.
@@ -129,17 +142,31 @@ impl<T: Trees> Forest<T> {
     /// `Cancelled`, after which another call goes on. What is wrong with a tree ends the trees, and is
     /// told as a finding.
     pub fn grow(&self, task: &Task, row: u64) -> Result<()> {
+        self.grow_until(task, |index| index.rows > row)
+    }
+
+    /// Finds further trees until so many are known, or the last one.
+    ///
+    /// # Errors
+    /// Those of [`Forest::grow`].
+    pub fn grow_trees(&self, task: &Task, trees: u64) -> Result<()> {
+        self.grow_until(task, |index| index.trees >= trees)
+    }
+
+    fn grow_until(&self, task: &Task, is_enough: impl Fn(&Index) -> bool) -> Result<()> {
+        let known = || {
+            let index = self.index.lock();
+            (!index.ended && !is_enough(&index)).then_some(index.next)
+        };
+        // What is known needs not wait for who goes on.
+        if known().is_none() {
+            return Ok(());
+        }
         let _growing = self.growing.lock();
         let mut window = Window::new(task, &self.source);
         let mut steps = 0u64;
         loop {
-            let (next, rows, ended) = {
-                let index = self.index.lock();
-                (index.next, index.rows, index.ended)
-            };
-            if ended || rows > row {
-                return Ok(());
-            }
+            let Some(next) = known() else { return Ok(()) };
             if steps.is_multiple_of(1024) {
                 task.check()?;
                 task.reached(next);
@@ -160,6 +187,36 @@ impl<T: Trees> Forest<T> {
                 Err(error) => index.fail(placed::<T>(error, next)),
             }
         }
+    }
+
+    /// A tree by its number; `None` behind the last one.
+    ///
+    /// # Errors
+    /// Those of [`Forest::grow`].
+    pub fn tree(&self, task: &Task, number: u64) -> Result<Option<Tree>> {
+        self.grow_trees(task, number.saturating_add(1))?;
+        let (mut at, mut first, mut here) = {
+            let index = self.index.lock();
+            let place = number / index.every;
+            let kept = usize::try_from(place).ok().and_then(|place| index.kept.get(place));
+            let Some((at, first)) = kept.filter(|_| number < index.trees) else { return Ok(None) };
+            (*at, *first, place * index.every)
+        };
+        let mut window = Window::new(task, &self.source);
+        loop {
+            task.check()?;
+            let Some((span, rows)) = self.trees.next(&mut window, at)? else { return Ok(None) };
+            if here == number {
+                return Ok(Some(Tree { number, first, span, rows }));
+            }
+            (at, first, here) = (span.end, first.saturating_add(rows), here + 1);
+        }
+    }
+
+    /// The node of the trees: their table, and below it the graph of each, which is made when somebody looks at it.
+    pub fn node(forest: &Arc<Self>) -> Node {
+        let node = Node::new("trees", "table").content(Content::Table(forest.clone()));
+        node.lazy(Drawings(forest.clone())).parts()
     }
 
     /// The known trees that have some of these rows, in order.

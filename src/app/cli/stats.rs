@@ -117,8 +117,9 @@ impl Report {
                     &json!({ "path": path, "name": node.name, "kind": kind, "error": json::error(problem) }),
                 );
             }
-            // A node's own statistics count all that is below it.
-            Ok(node.statistics.is_none())
+            // A node's own statistics count all that is below it, those of a table its parts.
+            let has_parts = node.children_are_parts && matches!(node.content, Some(Content::Table(_)));
+            Ok(node.statistics.is_none() && !has_parts)
         })
     }
 

@@ -9,83 +9,22 @@ use crate::data::content::Array;
 use crate::data::content::array::{ArrayFacts, MissingRegion, read};
 use crate::data::dtype::{DType, Variable};
 use crate::data::region::{Region, Span};
+use crate::engines::late_array::{LateArray, places};
 use arrow::array::{ArrayRef, BinaryArray, StringArray};
 use arrow::datatypes::DataType;
+use bytes::Bytes;
 use std::sync::Arc;
 
-/// Elements between two looks at the task.
-const STEP: usize = 1 << 16;
-
-/// Calls `each` with the place of every element of `region` in `shape`, in C order.
-fn places(task: &Task, region: &Region, shape: &[u64], mut each: impl FnMut(u64)) -> Result<()> {
-    let count = limits::check(region.elements()?, limits::READ, "this part of the array")?;
-    let mut index = vec![0u64; region.0.len()];
-    for n in 0..count {
-        if n % STEP == 0 {
-            task.check()?;
-        }
-        let place = region.0.iter().zip(&index).zip(shape);
-        each(place.fold(0u64, |at, ((span, n), side)| at.wrapping_mul(*side).wrapping_add(span.index(*n))));
-        for (place, span) in index.iter_mut().zip(&region.0).rev() {
-            *place += 1;
-            if *place < span.count {
-                break;
-            }
-            *place = 0;
-        }
-    }
-    Ok(())
-}
-
-/// A tensor of which only the first elements are stored: the last of them stands for the rest.
-pub struct Filled {
-    dtype: DType,
-    shape: Vec<u64>,
-    values: Vec<u8>,
-}
-
-impl Filled {
-    /// A tensor of these first elements; without any all are zero.
-    pub fn new(dtype: DType, shape: Vec<u64>, mut values: Vec<u8>) -> Self {
-        let size = dtype.size().max(1) as usize;
-        values.truncate(values.len() / size * size);
-        if values.is_empty() {
-            values.resize(size, 0);
-        }
-        Filled { dtype, shape, values }
-    }
-}
-
-impl Array for Filled {
-    fn dtype(&self) -> &DType {
-        &self.dtype
-    }
-
-    fn shape(&self) -> &[u64] {
-        &self.shape
-    }
-
-    fn read(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<()> {
-        region.check(&self.shape)?;
-        let size = self.dtype.size().max(1) as usize;
-        let last = (self.values.len() / size).saturating_sub(1);
-        let mut elements = out.chunks_exact_mut(size);
-        places(task, region, &self.shape, |place| {
-            let at = usize::try_from(place).unwrap_or(usize::MAX).min(last) * size;
-            if let (Some(to), Some(from)) = (elements.next(), self.values.get(at..at + size)) {
-                to.copy_from_slice(from);
-            }
-        })
-    }
-
-    fn facts(&self) -> ArrayFacts {
-        let stored = self.values.len() as u64 / self.dtype.size().max(1);
-        ArrayFacts {
-            bytes_stored: Some(self.values.len() as u64),
-            details: vec![("elements stored".to_owned(), format!("{stored}; the last stands for the rest"))],
-            ..ArrayFacts::default()
-        }
-    }
+/// A tensor of which only the first elements are stored: the last of them stands for the rest; without any all are zero.
+pub fn filled(dtype: DType, shape: Vec<u64>, values: Vec<u8>) -> LateArray {
+    let stored = (values.len() as u64 / dtype.size().max(1)).max(1);
+    let facts = ArrayFacts {
+        bytes_stored: Some(stored * dtype.size()),
+        details: vec![("elements stored".to_owned(), format!("{stored}; the last stands for the rest"))],
+        ..ArrayFacts::default()
+    };
+    let values = Bytes::from(values);
+    LateArray::new(dtype, shape, move |_| Ok(values.clone())).repeating_last().with_facts(facts)
 }
 
 /// Texts, or bytes where they are none.
@@ -175,16 +114,16 @@ pub struct Piece {
 }
 
 /// A tensor of several pieces: a variable that was partitioned.
-pub struct Joined {
+pub struct Partitioned {
     dtype: DType,
     shape: Vec<u64>,
     pieces: Vec<Piece>,
 }
 
-impl Joined {
+impl Partitioned {
     /// A tensor of these pieces. Elements that none of them has are zero.
     pub fn new(dtype: DType, shape: Vec<u64>, pieces: Vec<Piece>) -> Self {
-        Joined { dtype, shape, pieces }
+        Partitioned { dtype, shape, pieces }
     }
 
     /// Copies what a piece has of a region.
@@ -219,7 +158,7 @@ fn overlap(piece: &Piece, region: &Region) -> Option<(Region, Region)> {
     Some((Region(from), Region(to)))
 }
 
-impl Array for Joined {
+impl Array for Partitioned {
     fn dtype(&self) -> &DType {
         &self.dtype
     }

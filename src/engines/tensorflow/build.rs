@@ -122,7 +122,7 @@ struct Output {
 }
 
 /// Makes one graph.
-struct Making<'a, 'b> {
+struct GraphBuilder<'a, 'b> {
     body: &'b Body<'a>,
     builder: Builder,
     by_name: HashMap<&'b str, usize>,
@@ -130,7 +130,7 @@ struct Making<'a, 'b> {
     outputs: Vec<Vec<Output>>,
 }
 
-impl<'a, 'b> Making<'a, 'b> {
+impl<'a, 'b> GraphBuilder<'a, 'b> {
     /// The value that a text names, known as an output of the node that makes it.
     fn value(&mut self, text: &str) -> Result<(ValueId, bool)> {
         let reference = Reference::of(text, self.body.function.is_some());
@@ -315,7 +315,7 @@ enum State {
     Not,
     Begun,
     /// Its graph, and its nodes with all that its subgraphs hold.
-    Made(Arc<Graph>, u64),
+    Built(Arc<Graph>, u64),
 }
 
 impl<'a> Library<'a> {
@@ -336,7 +336,7 @@ impl<'a> Library<'a> {
         depth: usize,
     ) -> Result<Option<(Arc<Graph>, u64)>> {
         match self.made.get(n) {
-            Some(State::Made(graph, size)) => return Ok(Some((graph.clone(), *size))),
+            Some(State::Built(graph, size)) => return Ok(Some((graph.clone(), *size))),
             Some(State::Not) if depth <= DEPTH => {}
             _ => return Ok(None),
         }
@@ -349,7 +349,7 @@ impl<'a> Library<'a> {
         let (graph, size) = self.graph(context, &function.name, &body, depth)?;
         let graph = Arc::new(graph);
         if let Some(state) = self.made.get_mut(n) {
-            *state = State::Made(graph.clone(), size);
+            *state = State::Built(graph.clone(), size);
         }
         Ok(Some((graph, size)))
     }
@@ -370,7 +370,7 @@ impl<'a> Library<'a> {
             by_name.entry(node.name.as_str()).or_insert(n);
         }
         let outputs = body.nodes.iter().map(|_| Vec::new()).collect();
-        let mut making = Making { body, builder: Builder::new(name), by_name, outputs };
+        let mut making = GraphBuilder { body, builder: Builder::new(name), by_name, outputs };
         making.ends()?;
         let mut inputs = Vec::with_capacity(body.nodes.len());
         for node in body.nodes {
@@ -445,7 +445,7 @@ impl<'a> Library<'a> {
     }
 }
 
-impl Making<'_, '_> {
+impl GraphBuilder<'_, '_> {
     /// The outputs of a node, with what is known of them.
     fn ports(&mut self, context: &Context, n: usize, node: &NodeDef) -> Vec<Port> {
         let mut outputs = self.outputs.get_mut(n).map(std::mem::take).unwrap_or_default();

@@ -8,7 +8,7 @@ use crate::data::content::Content;
 use crate::data::content::array::Plain;
 use crate::data::dtype::DType;
 use crate::engines::protobuf::{Field, Part, Value as Wire};
-use crate::engines::tensorflow::arrays::{Filled, Strings};
+use crate::engines::tensorflow::arrays::{Strings, filled};
 use crate::engines::tensorflow::types;
 use std::sync::Arc;
 
@@ -126,7 +126,7 @@ impl<'a> Tensor<'a> {
             let plain = Plain::new(Source::memory("tensor", values), 0, dtype, self.shape.clone())?;
             return Ok(Some(Content::Array(Arc::new(plain))));
         }
-        Ok(Some(Content::Array(Arc::new(Filled::new(dtype, self.shape.clone(), values)))))
+        Ok(Some(Content::Array(Arc::new(filled(dtype, self.shape.clone(), values)))))
     }
 
     /// What it is, in words: `float32 [4, 3]`.

@@ -1,7 +1,9 @@
 //! For the tests of formats: rows as JSON, and what libraries say of fixtures.
 
+use crate::bytes::error::Result;
 use crate::bytes::task::Task;
 use crate::data::content::Content;
+use crate::data::content::graph::Graph;
 use crate::data::node::Node;
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::{DataType, Float32Type, Float64Type, Int32Type, Int64Type};
@@ -47,4 +49,29 @@ fn cell(column: &ArrayRef, n: usize) -> Value {
         }
         other => panic!("{other}"),
     }
+}
+
+/// The graph of a tree.
+pub(crate) fn graph(root: &Arc<Node>, tree: usize) -> Result<Arc<Graph>> {
+    let task = Task::new();
+    let node = root.find(&task, &format!("trees/{tree}")).unwrap().unwrap_or_else(|| panic!("tree {tree}"));
+    let node = node.resolved(&task)?;
+    match (&node.content, &node.problem) {
+        (Some(Content::Graph(graph)), _) => Ok(graph.clone()),
+        (_, Some(problem)) => Err(problem.clone()),
+        (_, None) => panic!("tree {tree} is no graph"),
+    }
+}
+
+/// The edges of a tree's graph: from, to, when.
+pub(crate) fn edges(graph: &Graph) -> Vec<(usize, usize, String)> {
+    let mut edges: Vec<_> = graph
+        .edges()
+        .map(|edge| {
+            let when = graph.value(edge.value).unwrap().name.to_string();
+            (edge.from.unwrap() as usize, edge.to.unwrap() as usize, when)
+        })
+        .collect();
+    edges.sort();
+    edges
 }

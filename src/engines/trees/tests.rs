@@ -24,6 +24,13 @@ impl Trees for Counted {
         let bytes = source.read(task, tree.span.start + 1..tree.span.end)?;
         Ok(vec![Arc::new(UInt8Array::from(bytes.to_vec()))])
     }
+
+    fn draw(&self, task: &Task, _source: &Source, tree: &Tree) -> Result<Drawn> {
+        drawing::draw(task, format!("tree {}", tree.number), vec![(0, 0)], |_| {
+            let name = format!("{} from {}", tree.rows, tree.first);
+            Ok(drawing::Step { name, ..drawing::Step::default() })
+        })
+    }
 }
 
 fn forest(bytes: Vec<u8>, promised: Option<u64>) -> Arc<Forest<Counted>> {
@@ -40,6 +47,25 @@ fn a_broken_tree_ends_the_rows_and_is_told() {
     let short = forest(vec![1, 9, 0], Some(3));
     assert_eq!(short.read(&task, 0..9, &[0]).unwrap().num_rows(), 1);
     assert!(short.problem().unwrap().message().contains("3 are promised"));
+}
+
+/// Trees are known as far as somebody asked; each is found by its number.
+#[test]
+fn trees_lie_below_their_table() {
+    let task = Task::new();
+    let node = Arc::new(Forest::node(&forest(vec![1, 0xaa, 2, 1, 1, 1, 7, 0], Some(3))));
+    assert_eq!(node.child_count(), None);
+    let third = node.find(&task, "2").unwrap().unwrap().resolved(&task).unwrap();
+    let Some(Content::Graph(graph)) = &third.content else { panic!("no graph") };
+    assert_eq!(graph.nodes()[0].name.as_ref(), "1 from 3");
+    for name in ["3", "01", "-1", "x", "99999999999999999999"] {
+        assert!(node.find(&task, name).unwrap().is_none(), "{name}");
+    }
+    let names = |range| -> Vec<String> {
+        node.child_page(&task, range).unwrap().iter().map(|child| child.name.clone()).collect()
+    };
+    assert_eq!((names(0..2), names(1..9)), (vec!["0".into(), "1".into()], vec!["1".into(), "2".into()]));
+    assert_eq!(node.child_count(), Some(3));
 }
 
 #[test]

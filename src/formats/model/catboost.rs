@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`flat`] | FlatBuffers by their places |
 //! | [`model`] | features, and the conditions that splits number |
-//! | [`tree`] | the trees as rows |
+//! | [`tree`] | the trees as rows, and as graphs, which are made when somebody looks at them |
 //! | [`importance`] | how much each feature changes predictions |
 
 mod flat;
@@ -38,7 +38,7 @@ pub static FORMAT: Format = Format {
     extensions: &["cbm"],
     magic: &[Magic::at(0, MARK)],
     sniff: Some(sniff),
-    reads: &[Kind::Table, Kind::Array],
+    reads: &[Kind::Table, Kind::Array, Kind::Graph],
     ..Format::new("catboost", "CatBoost model", open)
 };
 
@@ -112,7 +112,7 @@ fn children(task: &Task, source: &Source, mut root: Node, model: Model) -> Resul
     let forest = Forest::new(source.clone(), 0, None, CatTrees::new(model.clone()));
     let rows = forest.count(task)?;
     root.findings = Some(forest.clone());
-    children.push(table("trees", forest));
+    children.push(Forest::node(&forest));
     if model.has_weights() {
         let importance = Arc::new(importance::table(source, &model));
         if rows <= EAGER

@@ -5,7 +5,8 @@
 //! <https://github.com/microsoft/LightGBM/blob/v4.6.0/src/boosting/gbdt_model_text.cpp> and `src/io/tree.cpp` there.
 //!
 //! The trees are one table with the columns of `Booster.trees_to_dataframe`, read by pages (see [`crate::engines::trees`]);
-//! the categories of a split, there a text in `threshold`, are a list in a column of their own.
+//! the categories of a split, there a text in `threshold`, are a list in a column of their own. Below the table each tree is a
+//! graph, which is made when somebody looks at it.
 
 mod tree;
 
@@ -25,8 +26,11 @@ use std::sync::Arc;
 use tree::{LgbTrees, split};
 
 /// The descriptor.
-pub static FORMAT: Format =
-    Format { sniff: Some(sniff), reads: &[Kind::Table], ..Format::new("lightgbm", "LightGBM model", open) };
+pub static FORMAT: Format = Format {
+    sniff: Some(sniff),
+    reads: &[Kind::Table, Kind::Graph],
+    ..Format::new("lightgbm", "LightGBM model", open)
+};
 
 /// A file up to this many bytes is gone through when it is opened.
 const WHOLE: u64 = 8 << 20;
@@ -90,7 +94,8 @@ fn open(opening: &Opening) -> Result<Node> {
         split(header.get("feature_names").unwrap_or_default()).map(str::to_owned).collect();
     let is_small = source.known_len().is_some_and(|len| len <= WHOLE);
     let promised = header.get("tree_sizes").map(|sizes| split(sizes).count() as u64);
-    let trees = LgbTrees::new(names.clone(), is_linear(task, source, header.trees)?);
+    let classes = header.get("num_tree_per_iteration").and_then(|count| count.parse().ok()).unwrap_or(1);
+    let trees = LgbTrees::new(names.clone(), is_linear(task, source, header.trees)?, classes);
     let forest = Forest::new(source.clone(), header.trees, promised, trees);
     let importance = Arc::new(importance(&forest, names.clone()));
     if is_small {
@@ -112,8 +117,8 @@ fn open(opening: &Opening) -> Result<Node> {
         root.problem.get_or_insert(error);
     }
     root.findings = Some(forest.clone());
-    let table = |name: &str, table| Node::new(name, "table").content(Content::Table(table));
-    let mut children = vec![table("trees", forest), table("feature importance", importance)];
+    let table = |name: &str, table: Arc<dyn Table>| Node::new(name, "table").content(Content::Table(table));
+    let mut children = vec![Forest::node(&forest), table("feature importance", importance)];
     if !names.is_empty() {
         children.push(table("features", Arc::new(features(&header, &names)?)));
     }

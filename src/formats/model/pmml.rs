@@ -8,6 +8,7 @@
 //! | part | what it does |
 //! |---|---|
 //! | [`outline`] | that walk |
+//! | [`skip`] | where elements end that it does not look into |
 //! | [`terms`] | the elements of the specification: which are models, which are rows of which lists |
 //! | [`nodes`] | what stands in the tree |
 //! | [`rows`] | lists as tables, parsed piece by piece |
@@ -22,6 +23,7 @@ mod graph;
 mod nodes;
 mod outline;
 mod rows;
+mod skip;
 mod terms;
 #[cfg(test)]
 mod tests;

@@ -13,7 +13,7 @@
 //!
 //! The trees are one table with the columns of `Booster.trees_to_dataframe`, read by pages (see [`crate::engines::trees`]);
 //! the gain of a leaf, which there is its value, stands in a column of its own. Thresholds of integer features are those
-//! of the file, not rounded up.
+//! of the file, not rounded up. Below the table each tree is a graph, which is made when somebody looks at it.
 
 pub mod binary;
 pub mod document;
@@ -31,7 +31,7 @@ use crate::data::sniff::{Head, Match};
 pub static FORMAT: Format = Format {
     extensions: &["ubj", "xgb", "json"],
     sniff: Some(sniff),
-    reads: &[Kind::Table, Kind::Array],
+    reads: &[Kind::Table, Kind::Array, Kind::Graph],
     ..Format::new("xgboost", "XGBoost model", open)
 };
 

@@ -13,7 +13,7 @@ use crate::data::dtype::DType;
 use crate::data::node::Node;
 use crate::data::region::Region;
 use crate::engines::modules::Leaf;
-use crate::engines::tensorflow::arrays::{Joined, Piece, Strings, kind_of_strings};
+use crate::engines::tensorflow::arrays::{Partitioned, Piece, Strings, kind_of_strings};
 use crate::engines::tensorflow::table::{masked, varint};
 use crate::engines::tensorflow::types;
 use arrow::array::ArrayRef;
@@ -190,7 +190,7 @@ impl Stored {
                     let array = array.and_then(|array| array.ok_or_else(missing));
                     Piece { start: start.clone(), sides: sides.clone(), array }
                 };
-                Arc::new(Joined::new(dtype, shape.to_vec(), parts.iter().map(piece).collect()))
+                Arc::new(Partitioned::new(dtype, shape.to_vec(), parts.iter().map(piece).collect()))
             }
             _ => return Ok(None),
         }))

@@ -284,6 +284,16 @@ impl Model {
         }
     }
 
+    /// Whether a border lies below a value that is missing; `None` where a feature has none.
+    pub(super) fn missing(&self, subject: &Subject) -> Option<bool> {
+        let Subject::Feature(place) = subject else { return None };
+        match self.features.get(*place)?.nan {
+            Some("AsTrue") => Some(true),
+            Some("AsFalse") => Some(false),
+            _ => None,
+        }
+    }
+
     /// The features as a table, in the order of the data's columns.
     pub(super) fn features_table(&self) -> Result<MemoryTable> {
         let mut order: Vec<&Feature> = self.features.iter().collect();

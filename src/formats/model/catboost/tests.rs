@@ -1,7 +1,8 @@
 use super::*;
+use crate::data::content::graph::Graph;
 use crate::data::format::Options;
 use crate::data::open::Document;
-use crate::engines::trees::testing::{facts, row, table};
+use crate::engines::trees::testing::{edges, facts, graph, row, table};
 use serde_json::{Map, Value};
 use std::path::Path;
 
@@ -111,6 +112,120 @@ fn every_tree_is_as_the_library_says() {
             assert!(same && want[1].as_array().unwrap().len() as u64 == got["borders"], "{name}");
         }
     }
+}
+
+/// Whether a node of a graph is the split that the export has; only those of numbers name their feature there.
+fn check_condition(name: &str, kind: &Value, feature: &Value, border: &Value, floats: &Value, drawn: &str) {
+    if kind == "FloatFeature" {
+        let feature = floats[feature.as_u64().unwrap() as usize][0].as_str().unwrap();
+        let border = crate::data::cell::float32(border.as_f64().unwrap() as f32);
+        assert_eq!(drawn, format!("{feature} > {border}"), "{name}");
+    } else {
+        let sign = if kind == "OneHotFeature" { " = " } else { " > " };
+        assert!(drawn.contains(sign), "{name}: {drawn}");
+    }
+}
+
+fn check_leaf(name: &str, want: &Value, drawn: &str) {
+    let got: Vec<f64> =
+        drawn.trim_matches(['[', ']']).split(", ").map(|value| value.parse().unwrap()).collect();
+    let want = list(want);
+    assert_eq!(want.len(), got.len(), "{name}");
+    assert!(want.iter().zip(&got).all(|(want, got)| near(&Value::from(*want), *got)), "{name}: {drawn}");
+}
+
+/// The graph of an oblivious tree against the export: a condition a level, the leaves from left to right.
+fn check_drawn_oblivious(name: &str, want: &Value, drawn: &Graph, floats: &Value) {
+    let splits = want["splits"].as_array().unwrap();
+    let inner = (1 << splits.len()) - 1;
+    assert_eq!(drawn.nodes().len(), inner * 2 + 1, "{name}");
+    for (n, node) in drawn.nodes().iter().take(inner).enumerate() {
+        let split = &splits[splits.len() - 1 - (n + 1).ilog2() as usize];
+        check_condition(name, &split[0], &split[1], &split[2], floats, &node.name);
+    }
+    let values = list(&want["values"]);
+    let width = values.len() / (inner + 1);
+    for (leaf, want) in drawn.nodes()[inner..].iter().zip(values.chunks(width)) {
+        check_leaf(name, &want.into(), &leaf.name);
+    }
+    let edges: Vec<(usize, usize, bool)> =
+        edges(drawn).into_iter().map(|(from, to, when)| (from, to, when.starts_with("yes"))).collect();
+    let want: Vec<_> = (0..inner).flat_map(|n| [(n, n * 2 + 1, false), (n, n * 2 + 2, true)]).collect();
+    assert_eq!(edges, want, "{name}");
+}
+
+/// The graph of another tree against the export, from a node down.
+fn check_drawn_linked(name: &str, want: &Value, drawn: &Graph, node: usize, floats: &Value) {
+    let own = &drawn.nodes()[node];
+    if !want["split"].is_object() {
+        return check_leaf(name, &want["value"], &own.name);
+    }
+    let split = &want["split"];
+    check_condition(
+        name,
+        &split["split_type"],
+        &split["float_feature_index"],
+        &split["border"],
+        floats,
+        &own.name,
+    );
+    let below: Vec<_> = edges(drawn).into_iter().filter(|(from, ..)| *from == node).collect();
+    assert_eq!(below.len(), 2, "{name}");
+    for (_, to, when) in below {
+        let side = if when.starts_with("yes") { "right" } else { "left" };
+        check_drawn_linked(name, &want[side], drawn, to, floats);
+    }
+}
+
+#[test]
+fn every_graph_is_as_the_library_says() {
+    for (name, facts) in facts("catboost").as_object().unwrap() {
+        let (document, floats) = (opened(name), &facts["floats"]);
+        for (tree, want) in facts["oblivious"].as_array().unwrap().iter().enumerate() {
+            check_drawn_oblivious(name, want, &graph(&document.root, tree).unwrap(), floats);
+        }
+        for (tree, want) in facts["trees"].as_array().unwrap().iter().enumerate() {
+            check_drawn_linked(name, want, &graph(&document.root, tree).unwrap(), 0, floats);
+        }
+    }
+    // A feature that was missing in the training says where it goes.
+    let drawn = graph(&opened("numbers").root, 0).unwrap();
+    let of = |name: &str| {
+        let starts = |n: &usize| drawn.nodes()[*n].name.starts_with(name);
+        edges(&drawn).into_iter().find(|(from, ..)| starts(from)).map(|(.., when)| when)
+    };
+    assert_eq!(of("age >").as_deref(), Some("no"));
+    assert!(["numbers", "lossguide"].iter().any(|name| {
+        let root = opened(name).root;
+        (0..3).any(|tree| edges(&graph(&root, tree).unwrap()).iter().any(|(.., when)| when == "no, missing"))
+    }));
+}
+
+#[test]
+fn oblivious_trees_of_many_leaves_are_drawn_by_their_levels() {
+    let (count, width) = (13, 1);
+    let conditions = model::Conditions {
+        subject: model::Subject::Made("x".to_owned(), Vec::new()),
+        kind: "FloatFeature",
+        first: 0,
+        borders: (0..count).map(|n| n as f32).collect(),
+        values: Vec::new(),
+    };
+    let model = Model {
+        width,
+        splits: (0..count).collect(),
+        sizes: vec![count],
+        starts: vec![0],
+        leaves: vec![0],
+        conditions: vec![conditions],
+        ..Model::default()
+    };
+    let forest = Forest::new(Source::memory("x", vec![0]), 0, None, CatTrees::new(Arc::new(model)));
+    let root = Arc::new(Node::new("", "x").listed(vec![Forest::node(&forest)]));
+    let drawn = graph(&root, 0).unwrap();
+    let names: Vec<&str> = drawn.nodes().iter().map(|node| node.name.as_ref()).collect();
+    assert_eq!((names.len(), names[0], names[13]), (14, "x > 12.0", "8192 leaves"));
+    assert_eq!(edges(&drawn).len(), 13);
 }
 
 #[test]

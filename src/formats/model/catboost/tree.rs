@@ -8,7 +8,10 @@ use crate::bytes::limits;
 use crate::bytes::numbers::le;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::cell;
+use crate::data::content::graph::Attribute;
 use crate::engines::records::Window;
+use crate::engines::trees::drawing::{self, Drawn, Step, listed};
 use crate::engines::trees::{Tree, Trees, reachable};
 use arrow::array::{
     ArrayRef, Float32Builder, Float64Builder, Int32Array, Int64Array, Int64Builder, ListBuilder,
@@ -173,19 +176,8 @@ impl Trees for CatTrees {
     fn read(&self, task: &Task, source: &Source, tree: &Tree) -> Result<Vec<ArrayRef>> {
         let model = &self.model;
         let nodes = model.nodes(usize::try_from(tree.number).unwrap_or(usize::MAX))?;
-        let mut order = reachable(nodes.len(), |node| {
-            Ok(nodes
-                .get(node)
-                .and_then(|place| if let Place::Split(_, children) = place { Some(*children) } else { None }))
-        })?;
-        order.sort_unstable();
-        let numbers = leaves(&nodes);
-        let values = model.leaf_values(task, source, numbers.clone(), false)?;
-        let weights = if model.has_weights() {
-            model.leaf_values(task, source, numbers.clone(), true)?
-        } else {
-            Vec::new()
-        };
+        let order = ordered(&nodes)?;
+        let Leaves { numbers, values, weights } = Leaves::read(model, task, source, &nodes)?;
         let [mut features, mut kinds, mut categories] = [(); 3].map(|()| StringBuilder::new());
         let [mut left, mut right, mut leaf] = [(); 3].map(|()| Int64Builder::new());
         let mut border = Float32Builder::new();
@@ -237,6 +229,125 @@ impl Trees for CatTrees {
             if model.width > 1 { Arc::new(many.finish()) } else { Arc::new(single.finish()) as ArrayRef },
             Arc::new(weight.finish()),
         ])
+    }
+
+    fn draw(&self, task: &Task, source: &Source, tree: &Tree) -> Result<Drawn> {
+        let model = &self.model;
+        let number = usize::try_from(tree.number).unwrap_or(usize::MAX);
+        let name = format!("tree {number}");
+        let levels = model.range(number).map_or(0, |range| range.len());
+        if model.steps.is_empty() && levels > LEVELS {
+            return self.levels(task, name, number);
+        }
+        let nodes = model.nodes(number)?;
+        let leaves = Leaves::read(model, task, source, &nodes)?;
+        drawing::draw(task, name, ordered(&nodes)?, |node| self.step(&nodes, &leaves, node))
+    }
+}
+
+impl CatTrees {
+    /// A node for the graph of its tree.
+    fn step(&self, nodes: &[Place], leaves: &Leaves, node: usize) -> Result<Step> {
+        let model = &self.model;
+        let mut attributes = vec![("node", Attribute::Int(node as i64))];
+        let number = match nodes.get(node) {
+            Some(Place::Split(condition, [no, yes])) => {
+                let (name, missing, kind) = self.condition(*condition)?;
+                attributes.push(("type", Attribute::Text(kind.to_owned())));
+                let mut children = drawing::branches(*yes, *no, missing);
+                // From left to right as the leaves are numbered.
+                children.reverse();
+                return Ok(Step { name, children, attributes });
+            }
+            Some(Place::Leaf(number)) => *number,
+            None => return Err(Error::bug("a node that is not there")),
+        };
+        let at = number.checked_sub(leaves.numbers.start).and_then(|at| usize::try_from(at).ok());
+        let own = at.and_then(|at| leaves.values.get(at * model.width..(at + 1) * model.width));
+        let own = own.unwrap_or_default();
+        let name = match own {
+            [value] => cell::float64(*value),
+            several => format!("[{}]", listed(several.iter().map(|value| cell::float64(*value)))),
+        };
+        attributes.push(("leaf", Attribute::Int(number.cast_signed())));
+        if model.width > 1 {
+            attributes.push(("values", Attribute::Floats(own.to_vec())));
+        }
+        let weight = at.and_then(|at| leaves.weights.get(at));
+        attributes.extend(weight.map(|weight| ("weight", Attribute::Float(*weight))));
+        Ok(Step { name, children: Vec::new(), attributes })
+    }
+
+    /// An oblivious tree of many leaves: its levels below each other, since all nodes of a level have one condition.
+    fn levels(&self, task: &Task, name: String, tree: usize) -> Result<Drawn> {
+        let range = self.model.range(tree).unwrap_or_default();
+        let splits = self.model.splits.get(range).unwrap_or_default();
+        let count = splits.len();
+        let order = (0..=count).map(|level| (level, level as u32)).collect();
+        let drawn = drawing::draw(task, name, order, |level| {
+            let Some(split) = count.checked_sub(level + 1).and_then(|place| splits.get(place)) else {
+                let leaves = 1u64.checked_shl(count as u32).unwrap_or(0);
+                return Ok(Step { name: format!("{leaves} leaves"), ..Step::default() });
+            };
+            let (name, missing, kind) = self.condition(*split)?;
+            let mut attributes = vec![("type", Attribute::Text(kind.to_owned()))];
+            if let Some(missing) = missing {
+                let where_to = if missing { "yes" } else { "no" };
+                attributes.push(("missing", Attribute::Text(where_to.to_owned())));
+            }
+            Ok(Step { name, children: vec![(level + 1, "yes or no")], attributes })
+        })?;
+        let remark = format!(
+            "the tree has {count} levels; all nodes of a level have one condition and are drawn as one"
+        );
+        Ok(Drawn { remark: Some(remark), ..drawn })
+    }
+
+    /// What a condition says, whether it holds where the value is missing, and CatBoost's word for its kind.
+    fn condition(&self, number: i32) -> Result<(String, Option<bool>, &'static str)> {
+        let (list, at) = self.model.condition(number)?;
+        let subject = self.model.name(&list.subject);
+        let name = match (list.borders.get(at), list.values.get(at)) {
+            (Some(border), _) => format!("{subject} > {}", cell::float32(*border)),
+            (None, Some(value)) => format!("{subject} = {value}"),
+            (None, None) => subject.to_owned(),
+        };
+        Ok((name, self.model.missing(&list.subject), list.kind))
+    }
+}
+
+/// The most levels of an oblivious tree that is drawn with all its nodes: 4,095.
+const LEVELS: usize = 11;
+
+/// The nodes of a tree by their numbers, with their depths.
+fn ordered(nodes: &[Place]) -> Result<Vec<(usize, u32)>> {
+    let mut order = reachable(nodes.len(), |node| {
+        Ok(nodes
+            .get(node)
+            .and_then(|place| if let Place::Split(_, children) = place { Some(*children) } else { None }))
+    })?;
+    order.sort_unstable();
+    Ok(order)
+}
+
+/// What the leaves of a tree hold.
+struct Leaves {
+    /// Their numbers in the model, from the first to the last one.
+    numbers: Range<u64>,
+    values: Vec<f64>,
+    /// Empty where the model has none.
+    weights: Vec<f64>,
+}
+
+impl Leaves {
+    fn read(model: &Model, task: &Task, source: &Source, nodes: &[Place]) -> Result<Self> {
+        let numbers = leaves(nodes);
+        let values = model.leaf_values(task, source, numbers.clone(), false)?;
+        let weights = match model.has_weights() {
+            true => model.leaf_values(task, source, numbers.clone(), true)?,
+            false => Vec::new(),
+        };
+        Ok(Leaves { numbers, values, weights })
     }
 }
 

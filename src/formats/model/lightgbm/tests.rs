@@ -2,7 +2,7 @@ use super::*;
 use crate::bytes::error::ErrorKind;
 use crate::data::format::Options;
 use crate::data::open::Document;
-use crate::engines::trees::testing::{facts, row, table};
+use crate::engines::trees::testing::{edges, facts, graph, row, table};
 use proptest::prelude::*;
 use serde_json::Value;
 use std::path::Path;
@@ -62,6 +62,100 @@ fn every_node_is_as_the_library_says() {
     }
     check("windows_lines.txt", &facts["regression"]);
     check("version_3.txt", &facts["regression"]);
+}
+
+fn near(want: f64, got: f64) -> bool {
+    // The library reads its own texts to within the last bit.
+    (got - want).abs() <= want.abs() * 1e-15
+}
+
+/// All trees against `trees_to_dataframe`: conditions, children, where missing values go, leaves, counts.
+fn check_graphs(name: &str, facts: &Value) {
+    let document = opened(name);
+    let columns: Vec<&str> =
+        facts["columns"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+    let of = |row: &Value, name: &str| row[columns.iter().position(|known| *known == name).unwrap()].clone();
+    let rows = facts["rows"].as_array().unwrap();
+    let trees = of(rows.last().unwrap(), "tree_index").as_f64().unwrap() as usize + 1;
+    for tree in 0..trees {
+        let drawn = graph(&document.root, tree).unwrap();
+        let is_own = |row: &&Value| of(row, "tree_index").as_f64() == Some(tree as f64);
+        let own: Vec<&Value> = rows.iter().filter(is_own).collect();
+        assert_eq!(drawn.nodes().len(), own.len(), "{name}, tree {tree}");
+        let place = |id: &Value| own.iter().position(|row| of(row, "node_index") == *id).unwrap();
+        let mut want = Vec::new();
+        for (n, (row, node)) in own.iter().zip(drawn.nodes()).enumerate() {
+            let about = |name: &str| {
+                node.attributes
+                    .iter()
+                    .find(|(known, _)| known.as_ref() == name)
+                    .map(|(_, value)| value.to_string())
+            };
+            assert_eq!(about("node").as_deref(), of(row, "node_index").as_str());
+            if let Some(count) = of(row, "count").as_f64() {
+                assert_eq!(about("count"), Some(count.to_string()), "{name}, tree {tree}, node {n}");
+            }
+            let value = of(row, "value").as_f64().unwrap();
+            let Some(feature) = of(row, "split_feature").as_str().map(str::to_owned) else {
+                // The leaves of linear trees are named by their models.
+                let said = about("value").unwrap_or_else(|| node.name.to_string());
+                assert!(near(value, said.parse().unwrap()), "{name}, tree {tree}, node {n}: {said}");
+                continue;
+            };
+            match of(row, "threshold") {
+                Value::String(categories) => {
+                    let all = format!("{feature} in {{{}}}", categories.replace("||", ", "));
+                    assert_eq!(node.name.as_ref(), all, "{name}, tree {tree}, node {n}");
+                }
+                threshold => {
+                    let (said, border) = node.name.rsplit_once(" ≤ ").unwrap();
+                    assert_eq!(said, feature);
+                    assert!(near(threshold.as_f64().unwrap(), border.parse().unwrap()), "{name}: {border}");
+                }
+            }
+            let (direction, kind) = (of(row, "missing_direction"), of(row, "missing_type"));
+            for (column, when, side) in [("left_child", "yes", "left"), ("right_child", "no", "right")] {
+                let missing = if direction == side && kind != "None" { ", missing" } else { "" };
+                want.push((n, place(&of(row, column)), format!("{when}{missing}")));
+            }
+        }
+        want.sort();
+        assert_eq!(edges(&drawn), want, "{name}, tree {tree}");
+    }
+}
+
+#[test]
+fn every_graph_is_as_the_library_says() {
+    let facts = facts("lightgbm");
+    for name in ["regression", "classes", "linear", "zeros_missing", "stump", "monotone", "forest"] {
+        check_graphs(&format!("{name}.txt"), &facts[name]);
+    }
+    let document = opened("classes.txt");
+    let node = document.root.find(&Task::new(), "trees/1").unwrap().unwrap();
+    assert!(node.attributes.iter().any(|(name, value)| name == "class" && value.to_string() == "1"));
+    let linear = graph(&opened("linear.txt").root, 1).unwrap();
+    assert!(linear.nodes().iter().any(|node| node.operator.as_ref() == "leaf" && node.name.contains(" · ")));
+}
+
+/// A broken tree has a problem, its neighbours have their graphs.
+#[test]
+fn broken_trees_are_no_graphs() {
+    for (name, want) in [
+        ("child_beyond", "the child 88"),
+        ("children_in_a_circle", "two nodes lead to it"),
+        ("list_short", "too short"),
+        ("not_a_number", "is no number"),
+        ("categories_missing", "categories are not there"),
+    ] {
+        let document = opened(&format!("malformed/{name}.txt"));
+        let count =
+            document.root.find(&Task::new(), "trees").unwrap().unwrap().child_count().unwrap() as usize;
+        let said: Vec<String> = (0..count)
+            .map(|tree| graph(&document.root, tree).map_or_else(|error| error.message(), |_| "fine".into()))
+            .collect();
+        assert_eq!(said.iter().filter(|said| said.contains(want)).count(), 1, "{name}: {said:?}");
+        assert_eq!(said.iter().filter(|said| *said == "fine").count(), count - 1, "{name}: {said:?}");
+    }
 }
 
 #[test]

@@ -6,7 +6,11 @@ use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::cell;
+use crate::data::content::graph::Attribute;
+use crate::data::node::Value;
 use crate::engines::records::Window;
+use crate::engines::trees::drawing::{self, Drawn, Step, float32, listed};
 use crate::engines::trees::{Tree, Trees, reachable};
 use arrow::array::{
     ArrayRef, Float32Builder, Float64Builder, Int64Array, Int64Builder, ListBuilder, StringBuilder,
@@ -31,11 +35,13 @@ pub(super) struct LgbTrees {
     schema: SchemaRef,
     names: Arc<[String]>,
     is_linear: bool,
+    /// How many trees an iteration makes: one a class.
+    classes: u64,
 }
 
 impl LgbTrees {
-    /// Trees over features of these names.
-    pub(super) fn new(names: Arc<[String]>, is_linear: bool) -> Self {
+    /// Trees over features of these names, `classes` of them an iteration.
+    pub(super) fn new(names: Arc<[String]>, is_linear: bool, classes: u64) -> Self {
         let text = |name: &str| Field::new(name, DataType::Utf8, true);
         let double = |name: &str| Field::new(name, DataType::Float64, true);
         let list = |kind| DataType::List(Arc::new(Field::new_list_field(kind, true)));
@@ -62,7 +68,7 @@ impl LgbTrees {
             fields.push(Field::new("leaf_features", list(DataType::Utf8), true));
             fields.push(Field::new("leaf_coeff", list(DataType::Float64), true));
         }
-        LgbTrees { schema: Arc::new(Schema::new(fields)), names, is_linear }
+        LgbTrees { schema: Arc::new(Schema::new(fields)), names, is_linear, classes }
     }
 }
 
@@ -191,6 +197,23 @@ impl Parsed {
         Ok(Some([child(*right)?, child(*left)?]))
     }
 
+    /// What the library calls a node: `0-S1` is a split, `0-L1` a leaf.
+    fn id(&self, tree: u64, node: usize) -> String {
+        match node.checked_sub(self.leaves.saturating_sub(1)) {
+            Some(leaf) => format!("{tree}-L{leaf}"),
+            None => format!("{tree}-S{node}"),
+        }
+    }
+
+    /// Where the coefficients of each leaf begin.
+    fn starts(&self) -> Vec<usize> {
+        let mut starts = vec![0usize];
+        for count in &self.counts {
+            starts.push(starts.last().copied().unwrap_or(0).saturating_add(*count));
+        }
+        starts
+    }
+
     fn is_categorical(&self, node: usize) -> bool {
         self.decisions.get(node).is_some_and(|bits| bits & 1 == 1)
     }
@@ -208,6 +231,47 @@ impl Parsed {
             (0..32).filter(move |bit| word >> bit & 1 == 1).map(move |bit| n as i64 * 32 + bit)
         });
         Ok(bits.collect())
+    }
+}
+
+/// What counts as missing, by the bits of a decision.
+fn missing_type(bits: u8) -> &'static str {
+    match bits >> 2 & 3 {
+        1 => "Zero",
+        2 => "NaN",
+        _ => "None",
+    }
+}
+
+/// The linear model of a leaf.
+struct LeafModel {
+    constant: f64,
+    features: Vec<String>,
+    coefficients: Vec<f64>,
+}
+
+impl LeafModel {
+    /// As people write it: `0.5 + 2 · age`.
+    fn text(&self) -> String {
+        /// Terms that are written out.
+        const SHOWN: usize = 4;
+        let mut text = cell::float64(self.constant);
+        for (coefficient, feature) in self.coefficients.iter().zip(&self.features).take(SHOWN) {
+            let sign = if coefficient.is_sign_negative() { '-' } else { '+' };
+            text.push_str(&format!(" {sign} {} · {feature}", cell::float64(coefficient.abs())));
+        }
+        match self.coefficients.len().saturating_sub(SHOWN) {
+            0 => text,
+            more => format!("{text} + … {more} more"),
+        }
+    }
+
+    fn attributes(self) -> [(&'static str, Attribute); 3] {
+        [
+            ("leaf_const", Attribute::Float(self.constant)),
+            ("leaf_features", Attribute::Texts(self.features)),
+            ("leaf_coeff", Attribute::Floats(self.coefficients)),
+        ]
     }
 }
 
@@ -261,9 +325,81 @@ impl Trees for LgbTrees {
         }
         Ok(columns)
     }
+
+    fn draw(&self, task: &Task, source: &Source, tree: &Tree) -> Result<Drawn> {
+        let parsed = Parsed::read(task, source, &tree.span)?;
+        let inner = parsed.leaves.saturating_sub(1);
+        let order = reachable(parsed.leaves + inner, |node| parsed.children(node))?;
+        let linear = if self.is_linear { Some(parsed.starts()) } else { None };
+        drawing::draw(task, format!("tree {}", tree.number), order, |node| {
+            self.step(tree.number, &parsed, linear.as_deref(), node)
+        })
+    }
+
+    fn about(&self, number: u64) -> Vec<(String, Value)> {
+        match number.checked_rem(self.classes) {
+            Some(class) if self.classes > 1 => vec![("class".to_owned(), class.to_string().into())],
+            _ => Vec::new(),
+        }
+    }
 }
 
 impl LgbTrees {
+    /// The name of a feature.
+    fn name(&self, feature: usize) -> String {
+        self.names.get(feature).cloned().unwrap_or_else(|| format!("Column_{feature}"))
+    }
+
+    /// A node for the graph of its tree; `linear` says where the coefficients of each leaf begin.
+    fn step(&self, tree: u64, parsed: &Parsed, linear: Option<&[usize]>, node: usize) -> Result<Step> {
+        let children = parsed.children(node)?;
+        let (of, at) = match children {
+            Some(_) => (&parsed.internal, node),
+            None => (&parsed.leaf, node - (parsed.leaves - 1)),
+        };
+        let [value, weight, count] = of.each_ref().map(|list| list.get(at).copied());
+        let mut attributes = vec![("node", Attribute::Text(parsed.id(tree, node)))];
+        attributes.extend(count.map(|count| ("count", Attribute::Int(count as i64))));
+        attributes.extend(weight.map(|weight| ("weight", Attribute::Float(weight))));
+        let Some([right, left]) = children else {
+            let mut name = cell::float64(value.unwrap_or(f64::NAN));
+            if let Some(model) = linear.and_then(|starts| self.leaf_model(parsed, starts, at)) {
+                attributes.extend(value.map(|value| ("value", Attribute::Float(value))));
+                name = model.text();
+                attributes.extend(model.attributes());
+            }
+            return Ok(Step { name, children: Vec::new(), attributes });
+        };
+        attributes.extend(value.map(|value| ("value", Attribute::Float(value))));
+        attributes.extend(parsed.gains.get(node).map(|gain| ("gain", float32(*gain))));
+        let feature = self.name(parsed.features.get(node).copied().unwrap_or(usize::MAX));
+        let bits = parsed.decisions.get(node).copied().unwrap_or(0);
+        let name = if parsed.is_categorical(node) {
+            let categories = parsed.categories(node)?;
+            let name = format!("{feature} in {{{}}}", listed(categories.iter()));
+            attributes.push(("categories", Attribute::Ints(categories)));
+            name
+        } else {
+            format!("{feature} ≤ {}", cell::float64(parsed.thresholds.get(node).copied().unwrap_or(f64::NAN)))
+        };
+        let missing = missing_type(bits);
+        if missing != "None" {
+            attributes.push(("missing_type", Attribute::Text(missing.to_owned())));
+        }
+        let goes_left = (missing != "None").then_some(bits & 2 == 2);
+        Ok(Step { name, children: drawing::branches(left, right, goes_left), attributes })
+    }
+
+    /// The linear model of a leaf; `None` where it has no coefficients.
+    fn leaf_model(&self, parsed: &Parsed, starts: &[usize], leaf: usize) -> Option<LeafModel> {
+        let range = *starts.get(leaf)?..*starts.get(leaf + 1)?;
+        let name = |feature: &usize| drawing::shortened(self.name(*feature));
+        let features = parsed.used.get(range.clone())?.iter().map(name).collect();
+        let coefficients: Vec<f64> = parsed.coefficients.get(range)?.to_vec();
+        let constant = parsed.constants.get(leaf).copied()?;
+        (!coefficients.is_empty()).then_some(LeafModel { constant, features, coefficients })
+    }
+
     fn row(
         &self,
         tree: u64,
@@ -273,22 +409,12 @@ impl LgbTrees {
         rows: &mut Rows,
     ) -> Result<()> {
         let inner = parsed.leaves - 1;
-        let id = |node: usize| {
-            if node < inner { format!("{tree}-S{node}") } else { format!("{tree}-L{}", node - inner) }
-        };
+        let id = |node: usize| parsed.id(tree, node);
         let children = parsed.children(node)?;
         let is_categorical = children.is_some() && parsed.is_categorical(node);
         let bits = parsed.decisions.get(node).copied().unwrap_or(0);
         let split = children.is_some();
-        let feature =
-            parsed.features.get(node).filter(|_| split).map(|feature| {
-                self.names.get(*feature).cloned().unwrap_or_else(|| format!("Column_{feature}"))
-            });
-        let missing = match bits >> 2 & 3 {
-            1 => "Zero",
-            2 => "NaN",
-            _ => "None",
-        };
+        let feature = parsed.features.get(node).filter(|_| split).map(|feature| self.name(*feature));
         let said = |text: &str| split.then(|| text.to_owned());
         let texts = [
             Some(id(node)),
@@ -298,7 +424,7 @@ impl LgbTrees {
             feature,
             said(if is_categorical { "==" } else { "<=" }),
             said(if bits & 2 == 2 { "left" } else { "right" }),
-            said(missing),
+            said(missing_type(bits)),
         ];
         for (builder, text) in rows.texts.iter_mut().zip(texts) {
             builder.append_option(text);
@@ -319,10 +445,7 @@ impl LgbTrees {
     /// The linear models of the leaves: a constant, and a coefficient for each of some features.
     fn linear(&self, parsed: &Parsed, order: &[(usize, u32)]) -> [ArrayRef; 3] {
         let inner = parsed.leaves - 1;
-        let mut starts = vec![0usize];
-        for count in &parsed.counts {
-            starts.push(starts.last().copied().unwrap_or(0).saturating_add(*count));
-        }
+        let starts = parsed.starts();
         let mut constants = Float64Builder::new();
         let mut features = ListBuilder::new(StringBuilder::new());
         let mut coefficients = ListBuilder::new(Float64Builder::new());
@@ -330,9 +453,7 @@ impl LgbTrees {
             let leaf = node.checked_sub(inner);
             constants.append_option(leaf.and_then(|leaf| parsed.constants.get(leaf)).copied());
             let range = leaf.and_then(|leaf| Some(*starts.get(leaf)?..*starts.get(leaf + 1)?));
-            let name = |feature: &usize| {
-                Some(self.names.get(*feature).cloned().unwrap_or_else(|| format!("Column_{feature}")))
-            };
+            let name = |feature: &usize| Some(self.name(*feature));
             let used = range.clone().and_then(|range| parsed.used.get(range));
             features.append_option(used.map(|used| used.iter().map(name)));
             let factors = range.and_then(|range| parsed.coefficients.get(range));

@@ -7,7 +7,7 @@ use crate::bytes::task::Task;
 use crate::data::content::graph::{
     Attribute, Builder, Dimension, Graph, Operation, Port, Value, ValueId, scope,
 };
-use crate::data::dtype::{DType, Mini};
+use crate::data::dtype::DType;
 use crate::engines::xml::Element;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -322,25 +322,7 @@ fn word_of(word: &str) -> String {
 
 /// The type of a word, where its values are whole bytes that are read as they are: texts and types below a byte are not.
 fn dtype(word: &str) -> Option<DType> {
-    Some(match word {
-        "bool" => DType::Bool,
-        "int8" => DType::I8,
-        "int16" => DType::I16,
-        "int32" => DType::I32,
-        "int64" => DType::I64,
-        "uint8" => DType::U8,
-        "uint16" => DType::U16,
-        "uint32" => DType::U32,
-        "uint64" => DType::U64,
-        "float16" => DType::F16,
-        "bfloat16" => DType::BF16,
-        "float32" => DType::F32,
-        "float64" => DType::F64,
-        "float8_e4m3fn" => DType::Mini(Mini::F8E4M3FN),
-        "float8_e5m2" => DType::Mini(Mini::F8E5M2),
-        "float8_e8m0fnu" => DType::Mini(Mini::F8E8M0),
-        _ => return None,
-    })
+    DType::of_name(word).filter(|dtype| dtype.bits() >= 8)
 }
 
 /// `3`, `0.5`, `1, 1` as what they are.

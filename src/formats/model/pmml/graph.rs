@@ -1,7 +1,10 @@
-//! Models as graphs: the nodes of a tree, the neurons of a network, the segments of an ensemble, the tables of a regression,
-//! the rules of a rule set, the characteristics of a scorecard. Fields of the mining schema are handed in.
+//! Models as graphs: the nodes of a tree, the neurons of a network, the segments of an ensemble, the equations of a regression,
+//! the rules of a rule set, the characteristics of a scorecard, the variables of a Bayesian network. Fields of the mining schema
+//! are handed in.
 
+mod bayes;
 mod network;
+mod regression;
 mod tree;
 
 use super::{Document, nodes, texts};
@@ -14,13 +17,20 @@ use std::sync::Arc;
 
 /// Segments whose fields are looked up.
 const CONNECTED: usize = 4_096;
-/// Terms of a regression that stand in an attribute of its node.
-const TERMS: usize = 1_000;
 
 /// Whether models of this name are drawn.
 pub(super) fn is_drawn(name: &str) -> bool {
-    ["TreeModel", "MiningModel", "RegressionModel", "RuleSetModel", "Scorecard", "NeuralNetwork"]
-        .contains(&name)
+    [
+        "BayesianNetworkModel",
+        "GeneralRegressionModel",
+        "MiningModel",
+        "NeuralNetwork",
+        "RegressionModel",
+        "RuleSetModel",
+        "Scorecard",
+        "TreeModel",
+    ]
+    .contains(&name)
 }
 
 /// The graph of a model of the outline, and what is wrong with a part of it.
@@ -39,11 +49,13 @@ pub(super) fn graph(
     made.schema(task, document, model)?;
     let mut problem = None;
     match document.name(model) {
-        // A tree's fields are handed to its root; their transformations are not drawn.
+        // A tree's edges are its predicates; fields and their transformations are not drawn.
         "TreeModel" => problem = tree::draw(task, document, model, &mut made)?,
         "NeuralNetwork" => network::draw(task, document, model, &mut made)?,
         "MiningModel" => ensemble(task, document, model, path, &mut made)?,
-        "RegressionModel" => regression(task, document, model, &mut made)?,
+        "RegressionModel" => regression::draw(task, document, model, &mut made)?,
+        "GeneralRegressionModel" => regression::draw_general(task, document, model, &mut made)?,
+        "BayesianNetworkModel" => bayes::draw(task, document, model, &mut made)?,
         "RuleSetModel" => rules(task, document, model, &mut made)?,
         _ => scorecard(task, document, model, &mut made)?,
     }
@@ -271,64 +283,6 @@ fn predicate_of(task: &Task, document: &Document, segment: u32) -> Result<Option
     Ok(Some(texts::predicate(&element)))
 }
 
-/// The equations of a regression: a node each, that takes the fields of its terms, and what normalises them.
-fn regression(task: &Task, document: &Document, model: u32, made: &mut Made) -> Result<()> {
-    let below = document.entry(model).map_or(&[][..], |entry| &entry.below);
-    let tables: Vec<u32> =
-        below.iter().copied().filter(|below| document.name(*below) == "RegressionTable").collect();
-    let method = document.attribute(model, "normalizationMethod").unwrap_or("none").to_owned();
-    // One equation without more is the model.
-    let is_plain = tables.len() == 1 && method == "none";
-    let mut results = Vec::new();
-    for (n, table) in tables.iter().enumerate() {
-        task.check()?;
-        let attributes = document.entry(*table).map_or(&[][..], |entry| &entry.attributes);
-        let mut about = about(attributes, &[]);
-        let rows = document.rows(task, *table, super::terms::MIXED)?;
-        let (mut inputs, mut terms): (Vec<Port>, Vec<String>) = (Vec::new(), Vec::new());
-        for row in &rows {
-            terms.push(term(row));
-            let fields = row.attribute("name").into_iter().filter(|_| row.local_name() != "PredictorTerm");
-            for field in fields.chain(row.all("FieldRef").filter_map(|field| field.attribute("field"))) {
-                let port = Port::of(made.field(field)?);
-                if !inputs.iter().any(|known| known.value == port.value) {
-                    inputs.push(port);
-                }
-            }
-        }
-        if terms.len() > TERMS {
-            let more = terms.len() - TERMS;
-            terms.truncate(TERMS);
-            terms.push(format!("… {more} more"));
-        }
-        about.push(("terms".into(), Attribute::Texts(terms)));
-        let name =
-            document.attribute(*table, "targetCategory").map_or_else(|| (n + 1).to_string(), str::to_owned);
-        let result = if is_plain { made.target()? } else { made.between(&name)? };
-        results.push(Port::of(result));
-        made.node("RegressionTable", &name, (inputs, Some(result)), about)?;
-    }
-    if is_plain {
-        return Ok(());
-    }
-    let target = made.target()?;
-    made.node(&method, "", (results, Some(target)), Vec::new())
-}
-
-/// A term of a regression: `-2.1 · age^2`.
-fn term(row: &Element) -> String {
-    let of = |name: &str| row.attribute(name).unwrap_or_default();
-    let fields: Vec<&str> = row.all("FieldRef").filter_map(|field| field.attribute("field")).collect();
-    match row.local_name() {
-        "NumericPredictor" if !["", "1"].contains(&of("exponent")) => {
-            format!("{} · {}^{}", of("coefficient"), of("name"), of("exponent"))
-        }
-        "NumericPredictor" => format!("{} · {}", of("coefficient"), of("name")),
-        "CategoricalPredictor" => format!("{} · ({} = {})", of("coefficient"), of("name"), of("value")),
-        _ => format!("{} · {}", of("coefficient"), fields.join(" · ")),
-    }
-}
-
 /// The rules of a rule set in their order; those in a compound rule take its result.
 fn rules(task: &Task, document: &Document, model: u32, made: &mut Made) -> Result<()> {
     let Some(set) = document.child(model, "RuleSet") else { return Ok(()) };
@@ -339,34 +293,43 @@ fn rules(task: &Task, document: &Document, model: u32, made: &mut Made) -> Resul
     }
     let attributes = document.entry(set).map_or(&[][..], |entry| &entry.attributes);
     let mut about = about(attributes, &[]);
-    if let Some(method) = document.child(set, "RuleSelectionMethod") {
-        let criterion = document.attribute(method, "criterion").unwrap_or_default();
-        about.push(("criterion".into(), Attribute::Text(criterion.to_owned())));
-    }
+    let below = document.entry(set).map_or(&[][..], |entry| &entry.below);
+    let methods = below.iter().filter(|below| document.name(**below) == "RuleSelectionMethod");
+    let criteria = methods.filter_map(|method| document.attribute(*method, "criterion"));
+    // The first of them is taken where nobody asks for another.
+    let criteria = criteria.collect::<Vec<_>>().join(", ");
+    about.push(("criterion".into(), Attribute::Text(criteria)));
     let target = made.target()?;
     made.node("RuleSet", "", (results, Some(target)), about)
 }
 
-/// A rule and those in it. How deep they lie is bounded where they are parsed.
+/// A rule, which is named by its predicate, and those in it; its edge is named by its score. How deep they lie is bounded
+/// where they are parsed.
 fn rule_below(
     rule: &Element,
     above: Option<ValueId>,
     made: &mut Made,
     results: &mut Vec<Port>,
 ) -> Result<()> {
-    let name = rule.attribute("id").unwrap_or_default();
-    let mut about = about(&rule.attributes, &["id"]);
+    let mut about = about(&rule.attributes, &[]);
     let predicate = rule.children.iter().find(|child| super::terms::is_predicate(child.local_name()));
     let mut inputs: Vec<Port> = above.map(Port::of).into_iter().collect();
+    let said = predicate.map(texts::predicate).unwrap_or_default();
     if let Some(predicate) = predicate {
-        about.insert(0, ("predicate".into(), Attribute::Text(texts::predicate(predicate))));
+        about.insert(0, ("predicate".into(), Attribute::Text(said.clone())));
         for field in fields(predicate) {
             inputs.push(Port::of(made.field(field)?));
         }
     }
-    let result = made.between(name)?;
-    made.node(rule.local_name(), name, (inputs, Some(result)), about)?;
-    if rule.local_name() == "SimpleRule" {
+    for part in rule.all("ScoreDistribution") {
+        let value = part.attribute("value").unwrap_or_default();
+        let count = part.attribute("recordCount").or_else(|| part.attribute("probability"));
+        about.push((format!("records of {value}").into(), scalar(count.unwrap_or_default())));
+    }
+    let is_simple = rule.local_name() == "SimpleRule";
+    let result = made.between(if is_simple { rule.attribute("score").unwrap_or_default() } else { "yes" })?;
+    made.node(rule.local_name(), &texts::short(&said), (inputs, Some(result)), about)?;
+    if is_simple {
         results.push(Port::of(result));
         return Ok(());
     }
@@ -405,7 +368,14 @@ fn scorecard(task: &Task, document: &Document, model: u32, made: &mut Made) -> R
         for row in document.rows(task, *number, "Attribute")? {
             let predicate = row.children.iter().find(|child| super::terms::is_predicate(child.local_name()));
             let said = predicate.map_or_else(String::new, texts::predicate);
-            scores.push(format!("{said}: {}", row.attribute("partialScore").unwrap_or("computed")));
+            let computed = || {
+                let inner = row.child("ComplexPartialScore")?;
+                let inner =
+                    inner.children.iter().find(|child| super::terms::is_expression(child.local_name()))?;
+                Some(texts::expression(inner))
+            };
+            let score = row.attribute("partialScore").map(str::to_owned).or_else(computed);
+            scores.push(format!("{said}: {}", score.unwrap_or_default()));
             for field in predicate.map_or(Vec::new(), fields) {
                 let port = Port::of(made.field(field)?);
                 if !inputs.iter().any(|known| known.value == port.value) {

@@ -3,6 +3,7 @@
 //! nothing is kept.
 
 use super::Text;
+use super::skip;
 use super::terms::{self, Role};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
@@ -179,9 +180,12 @@ impl BufRead for Bounded {
         Ok(bytes.get(..left).unwrap_or(bytes))
     }
 
+    /// May be more than what was looked at.
     fn consume(&mut self, amount: usize) {
         self.left = self.left.saturating_sub(amount);
-        self.inner.consume(amount);
+        let to = self.inner.position().saturating_add(amount as u64);
+        // A step to a place of the text cannot fail.
+        let _ = self.inner.seek(SeekFrom::Start(to));
     }
 }
 
@@ -255,6 +259,7 @@ pub(super) fn outline(task: &Task, text: &Text) -> Result<Outline> {
             task.check()?;
             task.reached(before);
         }
+        let is_start = matches!(event, Ok(Event::Start(_)));
         let taken = match event {
             Ok(Event::Eof) => break,
             Ok(event) => walk.take(&event, before),
@@ -266,6 +271,11 @@ pub(super) fn outline(task: &Task, text: &Text) -> Result<Outline> {
         let after = text.start.saturating_add(reader.buffer_position());
         match taken {
             Ok(true) => walk.close(after),
+            Ok(false) if is_start && walk.is_in_part() => {
+                let behind = walk.part_end(task, text, after)?;
+                let step = usize::try_from(behind.saturating_sub(after)).unwrap_or(0);
+                reader.stream().consume(step);
+            }
             Ok(false) => {}
             Err(error) => {
                 walk.outline.problem = Some(error);
@@ -278,6 +288,22 @@ pub(super) fn outline(task: &Task, text: &Text) -> Result<Outline> {
 }
 
 impl Walk {
+    /// Whether the innermost element is one that the outline does not look into.
+    fn is_in_part(&self) -> bool {
+        matches!(self.open.last(), Some(Open::Part(_)))
+    }
+
+    /// How far what is in a part may be passed over, whose start tag ends at `at`.
+    fn part_end(&self, task: &Task, text: &Text, at: u64) -> Result<u64> {
+        // An empty element has no end tag.
+        let last = text.source.read(task, at.saturating_sub(2)..at)?;
+        if last.as_ref() == b"/>" {
+            return Ok(at);
+        }
+        let end = skip::end_tag(task, &text.source, at, DEPTH.saturating_sub(self.open.len()))?;
+        Ok(end.unwrap_or(at))
+    }
+
     /// Takes an event that begins at `at`; true where an element is to be closed behind it.
     fn take(&mut self, event: &Event<'_>, at: u64) -> Result<bool> {
         match event {

@@ -108,18 +108,110 @@ fn every_class_has_its_node() {
     assert_eq!(function.value.as_deref(), Some("(x * 2)"));
 }
 
+/// Edges with what is said of them.
+fn said(graph: &Graph) -> Vec<String> {
+    let number = |node: Option<u32>| node.map_or(".".to_owned(), |node| node.to_string());
+    let edge = |edge: crate::data::content::graph::Edge| {
+        format!("{}>{} {}", number(edge.from), number(edge.to), graph.value(edge.value).unwrap().name)
+    };
+    graph.edges().map(edge).collect()
+}
+
+/// Operators and names of nodes.
+fn titles(graph: &Graph) -> Vec<String> {
+    graph.nodes().iter().map(|node| format!("{} {}", node.operator, node.name)).collect()
+}
+
 #[test]
 fn trees_are_graphs() {
-    let graph = graph(&opened("classes"), "/TreeModel");
-    assert_eq!(edges(&graph), [".>1", ".>1", ".>1", "1>2", "1>3", "3>4"]);
-    assert_eq!(attribute(&graph, 1, "predicate"), "age ≤ 30");
+    let tree = graph(&opened("classes"), "/TreeModel");
+    assert_eq!(titles(&tree), ["split age, job", "leaf 1", "split income", "leaf 0"]);
+    let edges = ["0>1 age ≤ 30", "0>2 age > 30 else job not in {goose, d&ck}", "2>3 income is missing"];
+    assert_eq!(said(&tree), edges);
     assert_eq!(
-        (attribute(&graph, 1, "recordCount"), attribute(&graph, 1, "records of 1")),
-        ("4".into(), "3".into())
+        (attribute(&tree, 0, "predicate"), attribute(&tree, 1, "predicate")),
+        ("true".into(), "age ≤ 30".into())
     );
-    assert_eq!(attribute(&graph, 2, "predicate"), "age > 30 else job not in {goose, d&ck}");
-    assert_eq!(attribute(&graph, 3, "predicate"), "income is missing");
-    assert_eq!(graph.value(graph.inputs[0]).unwrap().dtype.as_deref(), Some("int64"));
+    assert_eq!(
+        (attribute(&tree, 1, "id"), attribute(&tree, 1, "recordCount"), attribute(&tree, 1, "records of 1")),
+        ("2".into(), "4".into(), "3".into())
+    );
+    assert_eq!(tree.value(tree.inputs[0]).unwrap().dtype.as_deref(), Some("int64"));
+    // Several ways, one of which is that of missing values.
+    let tree = graph(&opened("graphs"), "/TreeModel");
+    let titles = titles(&tree);
+    assert_eq!(titles[..5], ["split job", "leaf a", "split age, income", "leaf b", "leaf c"]);
+    assert_eq!(titles[5], "leaf d");
+    assert_eq!(
+        said(&tree),
+        [
+            "0>1 job in {goose, gander}",
+            "0>2 job = duck, missing",
+            "2>3 (age < 1 and income ≥ 2) or age > 9",
+            "2>4 age < 1 xor income ≥ 2",
+            "0>5 false",
+        ]
+    );
+}
+
+#[test]
+fn general_regressions_and_bayesian_networks_are_graphs() {
+    let document = opened("graphs");
+    let regression = graph(&document, "/GeneralRegressionModel");
+    assert_eq!(
+        titles(&regression),
+        ["linear predictor low", "linear predictor high", "multinomialLogistic "]
+    );
+    assert_eq!(attribute(&regression, 0, "terms"), "[26.8, -0.7 · (job = goose), 2 · age^2 · (job = duck)]");
+    assert_eq!(attribute(&regression, 1, "terms"), "[-1]");
+    assert_eq!(
+        edges(&regression),
+        [".>low", ".>low", "low>multinomialLogistic", "high>multinomialLogistic", "multinomialLogistic>."]
+    );
+    assert_eq!(attribute(&regression, 2, "targetReferenceCategory"), "mid");
+    assert_eq!(cells(table(&document, "/GeneralRegressionModel/PCovMatrix").as_ref()), ["p0 | p1 | 0.5"]);
+    let network = graph(&document, "/BayesianNetworkModel");
+    assert_eq!(said(&network), ["0>1 job", "0>2 job", "1>2 age"]);
+    assert_eq!(titles(&network), ["DiscreteNode job", "DiscreteNode age", "ContinuousNode income"]);
+    assert_eq!(attribute(&network, 0, "probabilities"), "[goose: 0.6, duck: 0.4]");
+    assert_eq!(attribute(&network, 1, "conditional probabilities"), "2");
+}
+
+#[test]
+fn rules_and_scores_are_said() {
+    let document = opened("graphs");
+    let rules = graph(&document, "/RuleSetModel");
+    assert_eq!(
+        titles(&rules),
+        ["CompoundRule age > 18", "SimpleRule job = goose", "SimpleRule true", "RuleSet "]
+    );
+    assert!(said(&rules).contains(&"0>1 yes".to_owned()) && said(&rules).contains(&"1>3 1".to_owned()));
+    assert_eq!(attribute(&rules, 1, "records of 1"), "7");
+    assert_eq!(attribute(&rules, 3, "criterion"), "weightedSum, firstHit");
+    let card = graph(&document, "/Scorecard");
+    assert_eq!(attribute(&card, 0, "scores"), "[age is missing: 4, age ≥ 0: (age * 2)]");
+}
+
+/// A tree that goes deeper than is drawn is drawn as far as there.
+#[test]
+fn trees_without_end_are_cut() {
+    let nodes = "<Node><True/>".repeat(3_000);
+    let ends = "</Node>".repeat(3_000);
+    let read = |nodes: &str| {
+        let text = format!("<PMML version='4.4'><TreeModel>{nodes}</TreeModel></PMML>");
+        let source = Source::memory("a.pmml", text.into_bytes());
+        let document =
+            crate::data::open::open_as(&Task::new(), &source, &FORMAT, &Options::default()).unwrap();
+        let node = node(&document, "/TreeModel");
+        let Some(Content::Graph(graph)) = &node.content else { panic!("no graph: {:?}", node.problem) };
+        (graph.clone(), node.problem.clone())
+    };
+    let (graph, problem) = read(&format!("{nodes}{ends}"));
+    assert_eq!((graph.nodes().len(), problem), (3_000, None));
+    let wide = format!("<Node><True/>{}</Node>", "<Node/>".repeat(300_000));
+    let (graph, problem) = read(&wide);
+    assert_eq!(graph.nodes().len(), 1 << 18);
+    assert_eq!(problem.unwrap().kind(), ErrorKind::Limit);
 }
 
 #[test]

@@ -35,6 +35,16 @@ pub(super) fn predicate(element: &Element) -> String {
     }
 }
 
+/// A text as long as it can stand in a drawing.
+pub(super) fn short(text: &str) -> String {
+    /// Characters of it.
+    const SHOWN: usize = 80;
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
 /// A comparison.
 pub(super) fn simple(field: &str, operator: &str, value: &str) -> String {
     let sign = match operator {

@@ -10,7 +10,8 @@ use crate::bytes::task::Task;
 use crate::data::adapt::MappedArray;
 use crate::data::content::array::{Array, ArrayFacts, Plain, Scaling, read};
 use crate::data::dtype::DType;
-use crate::data::region::{Region, Span};
+use crate::data::region::Region;
+use crate::engines::bits::{Bits, Packing, Rows};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -46,7 +47,10 @@ pub(super) fn strided(stores: &Stores, tensor: &Strided, more: Vec<(String, Stri
             let what = format!("tensors of {} whose elements do not follow each other", kind.name());
             return Err(Error::unsupported(what));
         }
-        Packed::Bits(bits) => (Arc::new(Bits::new(source, at, shape.clone(), bits, facts)?), None),
+        Packed::Bits(bits) => {
+            let packing = Packing { bits, dtype: DType::U8, rows: Rows::Padded };
+            (Arc::new(Bits::packed(source, at, shape.clone(), packing, facts)?), None)
+        }
         Packed::Pairs => {
             let pairs = shape.iter().copied().chain([2]).collect();
             let plain = Plain::cut(source, at, kind.dtype.clone(), pairs)?.with_facts(facts);
@@ -188,72 +192,6 @@ fn turned(tensor: &Strided, array: Arc<dyn Array>) -> Arc<dyn Array> {
         Ok(())
     });
     Arc::new(mapped)
-}
-
-/// Whole numbers of a few bits. Each row begins with a byte of its own; within a byte the first one is the lowest.
-struct Bits {
-    /// Bytes, as many along the last dimension as a row has.
-    packed: Plain,
-    shape: Vec<u64>,
-    bits: u32,
-    facts: ArrayFacts,
-}
-
-impl Bits {
-    fn new(
-        source: crate::bytes::source::Source,
-        at: u64,
-        shape: Vec<u64>,
-        bits: u32,
-        facts: ArrayFacts,
-    ) -> Result<Bits> {
-        let mut bytes = shape.clone();
-        match bytes.last_mut() {
-            Some(last) => *last = last.div_ceil(u64::from(8 / bits)),
-            None => bytes.push(1),
-        }
-        let packed = Plain::new(source, at, DType::U8, bytes)?;
-        let facts = ArrayFacts { bytes_stored: packed.facts().bytes_stored, ..facts };
-        Ok(Bits { packed, shape, bits, facts })
-    }
-}
-
-impl Array for Bits {
-    fn dtype(&self) -> &DType {
-        &DType::U8
-    }
-
-    fn shape(&self) -> &[u64] {
-        &self.shape
-    }
-
-    fn read(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<()> {
-        region.check(&self.shape)?;
-        if out.is_empty() {
-            return Ok(());
-        }
-        let each = u64::from(8 / self.bits);
-        let row = region.0.last().copied().unwrap_or(Span::all(1));
-        let (first, end) = (row.start / each, row.end().div_ceil(each));
-        let mut spans = region.0.clone();
-        spans.pop();
-        spans.push(Span::range(first, end - first));
-        let bytes = read(&self.packed, task, &Region(spans))?;
-        let mask = ((1u16 << self.bits) - 1) as u8;
-        let rows = bytes.chunks_exact((end - first).max(1) as usize);
-        for (row_bytes, row_out) in rows.zip(out.chunks_exact_mut(row.count.max(1) as usize)) {
-            for (n, to) in row_out.iter_mut().enumerate() {
-                let index = row.index(n as u64);
-                let byte = row_bytes.get((index / each - first) as usize).copied().unwrap_or(0);
-                *to = (byte >> ((index % each) as u32 * self.bits)) & mask;
-            }
-        }
-        Ok(())
-    }
-
-    fn facts(&self) -> ArrayFacts {
-        self.facts.clone()
-    }
 }
 
 /// What the elements of a tensor stand for, whose scales and zero points differ along an axis.

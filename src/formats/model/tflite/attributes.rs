@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// The attributes of an operator, and the subgraphs among them.
 #[derive(Default)]
-pub(super) struct Said {
+pub(super) struct OperatorOptions {
     pub(super) attributes: Vec<(Arc<str>, Attribute)>,
     /// Names and numbers of the subgraphs that it runs.
     pub(super) bodies: Vec<(Arc<str>, i64)>,
@@ -20,7 +20,7 @@ pub(super) struct Said {
 /// Bytes that are shown of some that mean something only to whoever wrote them.
 const SHOWN: usize = 64;
 
-impl Said {
+impl OperatorOptions {
     /// Reads what the table of an operator says.
     ///
     /// # Errors

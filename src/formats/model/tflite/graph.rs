@@ -1,6 +1,6 @@
 //! Subgraphs as graphs: tensors as values, operators as nodes, the subgraphs that operators run as their bodies.
 
-use super::attributes::{Said, not_there};
+use super::attributes::{OperatorOptions, not_there};
 use super::model::{Model, Problems, Subgraph, each, unique};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
@@ -16,7 +16,7 @@ const NODES: u64 = 1 << 22;
 
 /// A graph that was made.
 #[derive(Clone, Default)]
-struct Made {
+struct BuiltGraph {
     graph: Arc<Graph>,
     /// Its nodes, with those of its bodies.
     nodes: u64,
@@ -28,7 +28,7 @@ enum State {
     Unseen,
     /// It is being made: whoever meets it again is inside of it.
     Open,
-    Made(Made),
+    Built(BuiltGraph),
 }
 
 /// Makes the graphs of a model, each before those that run it.
@@ -71,8 +71,8 @@ impl<'a> Graphs<'a> {
         if number == 0 { name.to_owned() } else { format!("{SUBGRAPHS}/{name}") }
     }
 
-    fn made(&mut self, number: usize, depth: usize) -> Result<Made> {
-        if let Some(State::Made(made)) = self.states.get(number) {
+    fn made(&mut self, number: usize, depth: usize) -> Result<BuiltGraph> {
+        if let Some(State::Built(made)) = self.states.get(number) {
             return Ok(made.clone());
         }
         if let Some(state) = self.states.get_mut(number) {
@@ -84,15 +84,15 @@ impl<'a> Graphs<'a> {
             *place = problems;
         }
         if let Some(state) = self.states.get_mut(number) {
-            *state = State::Made(made.clone());
+            *state = State::Built(made.clone());
         }
         Ok(made)
     }
 
-    fn make(&mut self, number: usize, depth: usize, problems: &mut Problems) -> Result<Made> {
+    fn make(&mut self, number: usize, depth: usize, problems: &mut Problems) -> Result<BuiltGraph> {
         let model = self.model;
-        let Some(subgraph) = model.subgraphs.get(number) else { return Ok(Made::default()) };
-        let Some(table) = subgraph.table else { return Ok(Made::default()) };
+        let Some(subgraph) = model.subgraphs.get(number) else { return Ok(BuiltGraph::default()) };
+        let Some(table) = subgraph.table else { return Ok(BuiltGraph::default()) };
         let mut builder = Builder::new(subgraph.name.clone());
         let ids = self.values(subgraph, &mut builder)?;
         for (slot, what) in [(1, "inputs"), (2, "outputs")] {
@@ -133,7 +133,7 @@ impl<'a> Graphs<'a> {
             }
             builder.node(node)?;
         }
-        Ok(Made { graph: Arc::new(builder.finish()), nodes })
+        Ok(BuiltGraph { graph: Arc::new(builder.finish()), nodes })
     }
 
     /// Adds the tensors of a subgraph, each under its number.
@@ -192,7 +192,7 @@ impl<'a> Graphs<'a> {
     ) -> Result<(Operation, Vec<(Arc<str>, i64)>)> {
         let model = self.model;
         let mut node = Operation { operator: "?".into(), ..Operation::default() };
-        let mut said = Said::default();
+        let mut said = OperatorOptions::default();
         let what = format!("operator {n}");
         let index: u32 = problems.keep(&what, table.number(0, 0))?;
         match model.codes.get(index as usize) {
@@ -231,7 +231,7 @@ impl<'a> Graphs<'a> {
     }
 
     /// The tensors that an operator changes or keeps to itself.
-    fn inner(&self, table: &Table, ids: &[ValueId], said: &mut Said) -> Result<()> {
+    fn inner(&self, table: &Table, ids: &[ValueId], said: &mut OperatorOptions) -> Result<()> {
         let changed: Vec<u8> = table.numbers(7)?;
         if changed.iter().any(|flag| *flag != 0) {
             let places = changed.iter().enumerate().filter(|(_, flag)| **flag != 0);

@@ -1,7 +1,7 @@
 //! Tensors: their types and shapes, how they are quantised or sparse, where their values lie, and their nodes.
 
 use super::model::{Model, Place};
-use super::values::{Packed, Texts};
+use super::values::Texts;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
@@ -10,6 +10,7 @@ use crate::data::content::graph::Dimension;
 use crate::data::content::{Content, graph};
 use crate::data::dtype::DType;
 use crate::data::node::Node;
+use crate::engines::bits::Bits;
 use crate::engines::flatbuffer::Table;
 use crate::engines::modules::Leaf;
 use serde_json::{Value as Json, json};
@@ -17,7 +18,7 @@ use std::sync::Arc;
 
 /// How values of a type lie in a buffer.
 #[derive(Clone, Copy)]
-enum Lie {
+enum Storage {
     /// As NumPy's or ml_dtypes' type of this name.
     Plain,
     /// As whole numbers of so many bits, with a sign or without.
@@ -29,33 +30,33 @@ enum Lie {
 }
 
 /// The types of `TensorType`, by their numbers.
-const TYPES: &[(&str, Lie)] = &[
-    ("float32", Lie::Plain),
-    ("float16", Lie::Plain),
-    ("int32", Lie::Plain),
-    ("uint8", Lie::Plain),
-    ("int64", Lie::Plain),
-    ("str", Lie::Texts),
-    ("bool", Lie::Plain),
-    ("int16", Lie::Plain),
-    ("complex64", Lie::Plain),
-    ("int8", Lie::Plain),
-    ("float64", Lie::Plain),
-    ("complex128", Lie::Plain),
-    ("uint64", Lie::Plain),
-    ("resource", Lie::Nowhere),
-    ("variant", Lie::Nowhere),
-    ("uint32", Lie::Plain),
-    ("uint16", Lie::Plain),
-    ("int4", Lie::Packed(4, true)),
-    ("bfloat16", Lie::Plain),
-    ("int2", Lie::Packed(2, true)),
-    ("uint4", Lie::Packed(4, false)),
-    ("float8_e4m3fn", Lie::Plain),
-    ("float8_e5m2", Lie::Plain),
+const TYPES: &[(&str, Storage)] = &[
+    ("float32", Storage::Plain),
+    ("float16", Storage::Plain),
+    ("int32", Storage::Plain),
+    ("uint8", Storage::Plain),
+    ("int64", Storage::Plain),
+    ("str", Storage::Texts),
+    ("bool", Storage::Plain),
+    ("int16", Storage::Plain),
+    ("complex64", Storage::Plain),
+    ("int8", Storage::Plain),
+    ("float64", Storage::Plain),
+    ("complex128", Storage::Plain),
+    ("uint64", Storage::Plain),
+    ("resource", Storage::Nowhere),
+    ("variant", Storage::Nowhere),
+    ("uint32", Storage::Plain),
+    ("uint16", Storage::Plain),
+    ("int4", Storage::Packed(4, true)),
+    ("bfloat16", Storage::Plain),
+    ("int2", Storage::Packed(2, true)),
+    ("uint4", Storage::Packed(4, false)),
+    ("float8_e4m3fn", Storage::Plain),
+    ("float8_e5m2", Storage::Plain),
 ];
 
-fn kind(code: i8) -> Option<(&'static str, Lie)> {
+fn kind(code: i8) -> Option<(&'static str, Storage)> {
     TYPES.get(usize::try_from(code).ok()?).copied()
 }
 
@@ -291,8 +292,8 @@ impl Weight {
             return Ok(shape);
         }
         let bits = match kind(self.tensor.code) {
-            Some((name, Lie::Plain)) => DType::of_name(name).map_or(8, |dtype| dtype.bits()),
-            Some((_, Lie::Packed(bits, _))) => u64::from(bits),
+            Some((name, Storage::Plain)) => DType::of_name(name).map_or(8, |dtype| dtype.bits()),
+            Some((_, Storage::Packed(bits, _))) => u64::from(bits),
             _ => 8,
         };
         Ok(vec![(span.end - span.start).saturating_mul(8) / bits.max(1)])
@@ -313,7 +314,7 @@ impl Weight {
         let shape = self.shape(span)?;
         let scaling = self.tensor.quantisation.scaling();
         let code = self.tensor.code;
-        let (name, lie) = kind(code)
+        let (name, storage) = kind(code)
             .ok_or_else(|| Error::unsupported(format!("tensor: the type of number {code} is not known")))?;
         let needs = |bits: u64| -> Result<()> {
             let bits = u128::from(limits::elements(&shape)?) * u128::from(bits);
@@ -325,21 +326,23 @@ impl Weight {
                 format!("tensor: shape {shape:?} of {name} needs {needed} bytes, its buffer has {there}");
             Err(Error::malformed(what).at(span.start))
         };
-        Ok(match lie {
-            Lie::Plain => {
+        Ok(match storage {
+            Storage::Plain => {
                 let dtype = DType::of_name(name).ok_or_else(|| Error::bug(format!("no type {name}")))?;
                 needs(dtype.bits())?;
                 let facts =
                     ArrayFacts { scaling: scaling.filter(|_| !dtype.is_float()), ..ArrayFacts::default() };
                 Arc::new(Plain::new(self.source.clone(), span.start, dtype, shape)?.with_facts(facts))
             }
-            Lie::Packed(bits, is_signed) => {
+            Storage::Packed(bits, is_signed) => {
                 needs(u64::from(bits))?;
                 let facts = ArrayFacts { word: Some(name), scaling, ..ArrayFacts::default() };
-                Arc::new(Packed::new(self.source.clone(), span.start, shape, (bits, is_signed), facts)?)
+                let dtype = if is_signed { DType::I8 } else { DType::U8 };
+                let bits = Bits::new(self.source.clone(), span.start, shape, bits, dtype, facts)?;
+                Arc::new(bits.checksum_as_stored())
             }
-            Lie::Texts => Arc::new(Texts::new(self.source.clone(), span.clone(), shape)),
-            Lie::Nowhere => {
+            Storage::Texts => Arc::new(Texts::new(self.source.clone(), span.clone(), shape)),
+            Storage::Nowhere => {
                 return Err(Error::malformed(format!("tensor: of the type {name} no values are stored")));
             }
         })
@@ -389,8 +392,8 @@ mod tests {
 
     #[test]
     fn every_plain_type_is_one_of_arrays() {
-        for (name, lie) in TYPES {
-            assert!(!matches!(lie, Lie::Plain) || DType::of_name(name).is_some(), "{name}");
+        for (name, storage) in TYPES {
+            assert!(!matches!(storage, Storage::Plain) || DType::of_name(name).is_some(), "{name}");
         }
         assert_eq!(DType::of_name("float8_e5m2"), Some(DType::Mini(crate::data::dtype::Mini::F8E5M2)));
     }

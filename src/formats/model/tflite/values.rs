@@ -1,5 +1,4 @@
-//! Values that are no plain array: whole numbers of two and four bits, which lie packed from the low bits of a byte
-//! upwards, and texts, which are a count, the places of their ends and their characters.
+//! Values that are no plain array: texts, which are a count, the places of their ends and their characters.
 //! <https://github.com/tensorflow/tensorflow/blob/master/tensorflow/lite/string_util.h>
 
 use crate::bytes::error::{Error, Result};
@@ -30,104 +29,6 @@ fn runs(region: &Region, shape: &[u64], each: &mut dyn FnMut(Run) -> Result<()>)
         each((places.sum::<u64>() + last.start, last.count, last.step))?;
     }
     Ok(())
-}
-
-/// Whole numbers of fewer than eight bits.
-pub(super) struct Packed {
-    source: Source,
-    /// Where they lie.
-    span: Range<u64>,
-    shape: Vec<u64>,
-    bits: u32,
-    is_signed: bool,
-    facts: ArrayFacts,
-}
-
-/// Up to so many bytes are read at once for elements that do not follow each other.
-const TOGETHER: u64 = 8 << 20;
-
-impl Packed {
-    /// Those of this shape from `at` on, each of 2 or 4 bits.
-    ///
-    /// # Errors
-    /// `Malformed` where the shape overflows or its bytes are not there.
-    pub(super) fn new(
-        source: Source,
-        at: u64,
-        shape: Vec<u64>,
-        (bits, is_signed): (u32, bool),
-        facts: ArrayFacts,
-    ) -> Result<Self> {
-        let count = limits::elements(&shape)?;
-        let bytes = count.div_ceil(u64::from(8 / bits.max(1)));
-        let end = at.checked_add(bytes).filter(|end| source.known_len().is_none_or(|len| *end <= len));
-        let end = end.ok_or_else(|| Error::malformed("array: its bytes reach beyond the file").at(at))?;
-        let facts = ArrayFacts { bytes_stored: Some(bytes), ..facts };
-        Ok(Packed { source, span: at..end, shape, bits, is_signed, facts })
-    }
-
-    /// The bytes that hold the elements from number `first` to `last`, and where they begin among those of the array.
-    fn load(&self, task: &Task, first: u64, last: u64) -> Result<(bytes::Bytes, u64)> {
-        let each = u64::from(8 / self.bits);
-        let start = first / each;
-        let range = self.span.start + start..self.span.start + last / each + 1;
-        Ok((self.source.read(task, range)?, start * each))
-    }
-
-    fn element(&self, bytes: &[u8], n: u64) -> u8 {
-        let each = u64::from(8 / self.bits);
-        let byte = bytes.get((n / each) as usize).copied().unwrap_or(0);
-        // To the top, and down again with the sign.
-        let top = byte << (8 - self.bits - (n % each) as u32 * self.bits);
-        let down = 8 - self.bits;
-        if self.is_signed { (top.cast_signed() >> down).cast_unsigned() } else { top >> down }
-    }
-}
-
-impl Array for Packed {
-    fn dtype(&self) -> &DType {
-        if self.is_signed { &DType::I8 } else { &DType::U8 }
-    }
-
-    fn shape(&self) -> &[u64] {
-        &self.shape
-    }
-
-    fn read(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<()> {
-        region.check(&self.shape)?;
-        if out.is_empty() {
-            return Ok(());
-        }
-        let (mut first, mut last) = (u64::MAX, 0);
-        runs(region, &self.shape, &mut |(start, count, step)| {
-            (first, last) = (first.min(start), last.max(start + count.saturating_sub(1) * step));
-            Ok(())
-        })?;
-        let all = if last - first < TOGETHER.max(out.len() as u64 * 4) {
-            Some(self.load(task, first, last)?)
-        } else {
-            None
-        };
-        let mut places = out.iter_mut();
-        runs(region, &self.shape, &mut |(start, count, step)| {
-            let (bytes, before) = match &all {
-                Some((bytes, before)) => (bytes.clone(), *before),
-                None => self.load(task, start, start + count.saturating_sub(1) * step)?,
-            };
-            for (n, place) in (0..count).zip(&mut places) {
-                *place = self.element(&bytes, start + n * step - before);
-            }
-            Ok(())
-        })
-    }
-
-    fn facts(&self) -> ArrayFacts {
-        self.facts.clone()
-    }
-
-    fn checksummed(&self) -> Option<(Source, Range<u64>)> {
-        Some((self.source.clone(), self.span.clone()))
-    }
 }
 
 /// Texts: their count, the places where each begins and the last one ends, and their characters.

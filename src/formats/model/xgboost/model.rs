@@ -168,7 +168,7 @@ impl Model {
             }
         }
         root.findings = Some(forest.clone());
-        children.push(Node::new("trees", "table").content(Content::Table(forest)));
+        children.push(Forest::node(&forest));
         children.push(Node::new("feature importance", "table").content(Content::Table(importance)));
         Ok(())
     }

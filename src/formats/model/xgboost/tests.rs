@@ -7,7 +7,7 @@ use crate::data::content::array::read as read_array;
 use crate::data::format::Options;
 use crate::data::open::Document;
 use crate::data::region::Region;
-use crate::engines::trees::testing::{facts, row, table};
+use crate::engines::trees::testing::{edges, facts, graph, row, table};
 use proptest::prelude::*;
 use serde_json::Value;
 use std::path::Path;
@@ -84,6 +84,91 @@ fn every_node_is_as_the_library_says() {
     }
     check("stump.json", &facts["stump"]);
     check("indented.json", &facts["stump"]);
+}
+
+/// All trees against `trees_to_dataframe`: conditions, children, where missing values go, leaves.
+fn check_graphs(name: &str, facts: &Value) {
+    let document = opened(name);
+    let columns: Vec<&str> =
+        facts["columns"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+    let of = |row: &Value, name: &str| row[columns.iter().position(|known| *known == name).unwrap()].clone();
+    let rows = facts["rows"].as_array().unwrap();
+    let trees = of(rows.last().unwrap(), "Tree").as_f64().unwrap() as usize + 1;
+    for tree in 0..trees {
+        let drawn = graph(&document.root, tree).unwrap();
+        let own: Vec<&Value> =
+            rows.iter().filter(|row| of(row, "Tree").as_f64() == Some(tree as f64)).collect();
+        assert_eq!(drawn.nodes().len(), own.len(), "{name}, tree {tree}");
+        let place = |id: &Value| own.iter().position(|row| of(row, "ID") == *id).unwrap();
+        let mut want = Vec::new();
+        for (n, (row, node)) in own.iter().zip(drawn.nodes()).enumerate() {
+            let single = |name: &str| crate::data::cell::float32(of(row, name).as_f64().unwrap() as f32);
+            let feature = of(row, "Feature").as_str().unwrap().to_owned();
+            let said = match (feature.as_str(), of(row, "Category").as_array()) {
+                ("Leaf", _) => single("Gain"),
+                (feature, Some(categories)) => {
+                    let all: Vec<&str> =
+                        categories.iter().map(|category| category.as_str().unwrap()).collect();
+                    format!("{feature} in {{{}}}", all.join(", "))
+                }
+                (feature, None) => format!("{feature} < {}", single("Split")),
+            };
+            assert_eq!(node.name.as_ref(), said, "{name}, tree {tree}, node {n}");
+            assert_eq!(node.operator.as_ref(), if feature == "Leaf" { "leaf" } else { "split" });
+            let cover =
+                node.attributes.iter().find(|(name, _)| name.as_ref() == "cover").unwrap().1.to_string();
+            assert_eq!(cover.parse::<f32>().unwrap(), of(row, "Cover").as_f64().unwrap() as f32);
+            if feature == "Leaf" {
+                continue;
+            }
+            for (column, when) in [("Yes", "yes"), ("No", "no")] {
+                let missing = if of(row, "Missing") == of(row, column) { ", missing" } else { "" };
+                want.push((n, place(&of(row, column)), format!("{when}{missing}")));
+            }
+        }
+        want.sort();
+        assert_eq!(edges(&drawn), want, "{name}, tree {tree}");
+    }
+}
+
+#[test]
+fn every_graph_is_as_the_library_says() {
+    let facts = facts("xgboost");
+    for name in ["binary", "categorical", "pruned", "multi_output", "dart_classes"] {
+        for end in ["json", "ubj"] {
+            if facts[name]["rows"].is_array() {
+                check_graphs(&format!("{name}.{end}"), &facts[name]);
+            }
+        }
+    }
+    check_graphs("stump.json", &facts["stump"]);
+    let several = graph(&opened("multi_output.json").root, 0).unwrap();
+    let leaf = several.nodes().iter().find(|node| node.operator.as_ref() == "leaf").unwrap();
+    assert_eq!(leaf.name.split(", ").count(), 3, "{}", leaf.name);
+    let old = opened("old_dart.xgb");
+    assert_eq!(graph(&old.root, 5).unwrap().nodes()[0].operator.as_ref(), "split");
+    let node = old.root.find(&Task::new(), "trees/5").unwrap().unwrap();
+    assert!(node.attributes.iter().any(|(name, value)| name == "group" && value.to_string() == "2"));
+}
+
+/// A broken tree has a problem, its neighbours have their graphs.
+#[test]
+fn broken_trees_are_no_graphs() {
+    for (name, want) in [
+        ("children_in_a_circle.json", "two nodes lead to it"),
+        ("child_beyond.json", "node 77"),
+        ("list_short.json", "0 features"),
+        ("not_a_number.json", "split_indices has"),
+    ] {
+        let document = opened(&format!("malformed/{name}"));
+        let count =
+            document.root.find(&Task::new(), "trees").unwrap().unwrap().child_count().unwrap() as usize;
+        let said: Vec<String> = (0..count)
+            .map(|tree| graph(&document.root, tree).map_or_else(|error| error.message(), |_| "fine".into()))
+            .collect();
+        assert_eq!(said.iter().filter(|said| said.contains(want)).count(), 1, "{name}: {said:?}");
+        assert_eq!(said.iter().filter(|said| *said == "fine").count(), count - 1, "{name}: {said:?}");
+    }
 }
 
 #[test]

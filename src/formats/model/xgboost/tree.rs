@@ -10,8 +10,12 @@ use crate::bytes::limits;
 use crate::bytes::numbers::{be, le};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::cell;
+use crate::data::content::graph::Attribute;
 use crate::data::dtype::DType;
+use crate::data::node::Value;
 use crate::engines::records::Window;
+use crate::engines::trees::drawing::{self, Drawn, Step, float32, listed};
 use crate::engines::trees::{Tree, Trees, reachable};
 use crate::engines::ubjson;
 use arrow::array::{
@@ -197,9 +201,57 @@ impl Trees for XgbTrees {
         }
         Ok(columns)
     }
+
+    fn draw(&self, task: &Task, source: &Source, tree: &Tree) -> Result<Drawn> {
+        let nodes = self.nodes(task, source, &tree.span)?;
+        let mut order = nodes.reachable()?;
+        order.sort_unstable();
+        drawing::draw(task, format!("tree {}", tree.number), order, |node| self.step(&nodes, node))
+    }
+
+    fn about(&self, number: u64) -> Vec<(String, Value)> {
+        let group = |groups: &Arc<[i64]>| groups.get(usize::try_from(number).ok()?).copied();
+        let group = self.groups.as_ref().and_then(group);
+        group.map(|group| ("group".to_owned(), group.to_string().into())).into_iter().collect()
+    }
 }
 
 impl XgbTrees {
+    /// A node for the graph of its tree.
+    fn step(&self, nodes: &Nodes, node: usize) -> Result<Step> {
+        let mut attributes = vec![("node", Attribute::Int(node as i64))];
+        let number = |list: &[f32]| list.get(node).copied().map(float32);
+        attributes.extend(nodes.cover.get(node).map(|cover| ("cover", float32(*cover))));
+        let Some([left, right]) = nodes.children(node)? else {
+            let values = nodes.leaf(node, self.width).unwrap_or_default();
+            let name = match values {
+                [value] => cell::float32(*value),
+                several => format!("[{}]", listed(several.iter().map(|value| cell::float32(*value)))),
+            };
+            if self.width > 1 {
+                let values = values.iter().map(|value| cell::float32(*value).parse().unwrap_or(f64::NAN));
+                attributes.push(("values", Attribute::Floats(values.collect())));
+            }
+            return Ok(Step { name, children: Vec::new(), attributes });
+        };
+        attributes.extend(number(&nodes.gain).map(|gain| ("gain", gain)));
+        let feature = self.name(nodes.feature(node));
+        let is_left = nodes.default_left(node);
+        let (name, is_yes, [yes, no]) = match nodes.categories.get(&node) {
+            // Categories that are listed go to the right.
+            Some(categories) => {
+                let all = categories.iter().map(|category| i64::from(*category)).collect();
+                attributes.push(("categories", Attribute::Ints(all)));
+                (format!("{feature} in {{{}}}", listed(categories.iter())), !is_left, [right, left])
+            }
+            None => {
+                let threshold = nodes.value.get(node).copied().unwrap_or(f32::NAN);
+                (format!("{feature} < {}", cell::float32(threshold)), is_left, [left, right])
+            }
+        };
+        Ok(Step { name, children: drawing::branches(yes, no, Some(is_yes)), attributes })
+    }
+
     /// The values of the leaves; null for other nodes.
     fn leaves(&self, nodes: &Nodes, order: &[(usize, u32)]) -> Result<ArrayRef> {
         let mut lists = ListBuilder::new(Float32Builder::new());
