@@ -314,7 +314,7 @@ impl Reader<'_> {
             names: Names::default(),
             problem: None,
         };
-        let graph = network.graph("", part, Some((&shown.inputs, &shown.outputs)), 0)?;
+        let graph = network.graph("", part, Some((shown.inputs.as_slice(), shown.outputs.as_slice())), 0)?;
         shown.content = Some(Content::Graph(Arc::new(graph)));
         shown.leaves = network.leaves;
         if let Some(error) = network.problem {

@@ -48,14 +48,15 @@ fn grouped<'a>(part: Part<'a>, message: &'static Message) -> Result<Vec<Found<'a
     Ok(found)
 }
 
-/// Whether a message holds single values alone, however deep.
+/// Whether a message holds single values alone, however deep. A setting of training with what it may be counts as one.
 fn is_plain(message: &Message, depth: usize) -> bool {
-    depth < DEPTH
-        && message.fields.iter().all(|field| match (field.count, field.kind) {
-            (Count::One, Kind::Message(name)) => is_plain(schema::message(name), depth + 1),
-            (Count::One, Kind::Bytes) => false,
-            (count, _) => count == Count::One,
-        })
+    message.name.ends_with("Parameter")
+        || depth < DEPTH
+            && message.fields.iter().all(|field| match (field.count, field.kind) {
+                (Count::One, Kind::Message(name)) => is_plain(schema::message(name), depth + 1),
+                (Count::One, Kind::Bytes) => false,
+                (count, _) => count == Count::One,
+            })
 }
 
 /// The only field of a message that wraps one, if that repeats.

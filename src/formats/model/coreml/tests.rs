@@ -309,20 +309,33 @@ fn blocks_are_bodies_and_functions_stand_below() {
 
 #[test]
 fn what_is_wrong_has_words_and_the_rest_is_there() {
-    for (name, words, arrays) in [
-        ("no_weights", "weight.bin", 0),
-        ("weights_cut", "the file has 1000", 1),
-        ("weights_other", "version 7", 0),
-        ("metadata", "9223372036854775808 bytes", 1),
-        ("places", "behind the end", 1),
-        ("huge", "overflow", 1),
-        ("cycle", "deep", 2),
-        ("program_cut", "", 0),
+    for (name, words, arrays, graphs) in [
+        ("no_weights", "weight.bin", 0, 1),
+        ("weights_cut", "behind the end", 1, 1),
+        ("weights_other", "version 7", 0, 1),
+        ("metadata", "9223372036854775808 bytes", 1, 1),
+        ("places", "behind the end", 1, 1),
+        ("places", "out of its folder", 1, 1),
+        ("huge", "overflow", 1, 1),
+        ("cycle", "deep", 2, 1),
+        ("program_cut", "middle", 0, 0),
+        ("palette_shape", "", 1, 1),
     ] {
         let document = package(&format!("malformed/{name}"));
-        let (wrong, found, graphs) = problems(&document);
+        let (wrong, arrays_there, graphs_there) = problems(&document);
         assert!(wrong.iter().any(|problem| problem.contains(words)), "{name}: {wrong:?}");
-        assert!(found >= arrays && graphs >= 1, "{name}: {found} arrays, {graphs} graphs");
+        assert!(arrays_there >= arrays && graphs_there >= graphs, "{name}: {arrays_there}, {graphs_there}");
+    }
+    for (name, words) in [("broken", "JSON"), ("escape", "out of its folder"), ("elsewhere", "no such file")]
+    {
+        let path =
+            format!("{}/fixtures/mlpackage/malformed/manifest_{name}.mlpackage", env!("CARGO_MANIFEST_DIR"));
+        let error = crate::open(&Task::new(), Path::new(&path), &Options::default());
+        let told = match error {
+            Ok(document) => problems(&document).0.join("; "),
+            Err(error) => error.to_string(),
+        };
+        assert!(told.contains(words) || name == "broken" && told.contains("Manifest.json"), "{name}: {told}");
     }
     for (name, words) in [
         ("shapes", ""),
