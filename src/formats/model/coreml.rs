@@ -45,7 +45,6 @@ use crate::data::sniff::{Head, Match};
 use crate::engines::modules;
 use crate::engines::protobuf::{Field, Part, Value as Wire};
 use serde_json::Value as Json;
-use std::collections::HashSet;
 use std::sync::Arc;
 
 /// The descriptor of files.
@@ -215,25 +214,6 @@ fn open_package(opening: &Opening) -> Result<Node> {
         root = root.attribute("fileFormatVersion", version.clone());
     }
     read(task, &source, root)
-}
-
-/// Names that are given once.
-#[derive(Default)]
-struct Names(HashSet<String>);
-
-impl Names {
-    /// This name, or the first one with a number that nobody has.
-    fn free(&mut self, name: &str) -> String {
-        let own = if name.is_empty() { "unnamed" } else { name };
-        let mut name = own.to_owned();
-        for again in 2.. {
-            if self.0.insert(name.clone()) {
-                break;
-            }
-            name = format!("{own} ({again})");
-        }
-        name
-    }
 }
 
 /// An array below a model, by its name.

@@ -295,6 +295,9 @@ impl Made {
             *side = side.saturating_mul(*vector);
         }
         limits::elements(&wide)?;
+        let bytes =
+            (places.len() as u64).saturating_mul(*vector).saturating_mul(size_of::<(u64, f64)>() as u64);
+        limits::check(bytes, limits::CHUNK, "entries of a table")?;
         let mut found: Vec<(u64, f64)> = Vec::new();
         for (n, (place, entry)) in places.iter().zip(indices).enumerate() {
             if n % 65_536 == 0 {

@@ -5,11 +5,12 @@
 use super::features::Feature;
 use super::schema::{self, Count, Field, Kind, Message};
 use super::weights::{self, Weights};
-use super::{Leaf, Names, json};
+use super::{Leaf, json};
 use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::graph::{Attribute, Builder, Dimension, Graph, Operation, Port, scope};
+use crate::engines::modules::Names;
 use crate::engines::protobuf::{Field as WireField, Part, Value as Wire};
 use serde_json::Value as Json;
 use std::collections::HashSet;

@@ -6,12 +6,13 @@
 use super::made::Made;
 use super::types::{self, Type};
 use super::value::{Constant, Context};
-use super::{Leaf, Names, label};
+use super::{Leaf, label};
 use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::task::Task;
 use crate::data::content::Content;
 use crate::data::content::graph::{Attribute, Builder, Graph, Operation, Port, ValueId, scope};
 use crate::data::node::Node;
+use crate::engines::modules::Names;
 use crate::engines::protobuf::{Field, Part};
 use crate::engines::tensorflow::messages::entry;
 use std::collections::HashMap;

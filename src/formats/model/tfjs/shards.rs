@@ -6,6 +6,9 @@ use crate::bytes::task::Task;
 use std::ops::Range;
 use std::sync::Arc;
 
+/// Files that cannot be read which are named; others are told by the weights in them.
+const NAMED: usize = 20;
+
 /// A file of a group.
 #[derive(Clone)]
 struct Shard {
@@ -44,7 +47,9 @@ impl Shards {
                 true => Err(Error::malformed("it is a folder")),
                 false => Ok(file),
             });
-            if let Err(error) = &opened {
+            if let Err(error) = &opened
+                && problems.len() < NAMED
+            {
                 problems.push(error.clone().of(&format!("shard {name}")));
             }
             files.push((name.clone(), opened));

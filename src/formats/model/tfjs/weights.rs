@@ -18,10 +18,9 @@ use crate::data::content::Content;
 use crate::data::content::array::{Array, Plain, Scaling};
 use crate::data::dtype::DType;
 use crate::data::node::Node;
-use crate::engines::modules::Leaf;
+use crate::engines::modules::{Leaf, Names};
 use crate::engines::tensorflow::arrays::Strings;
 use serde_json::Value as Json;
-use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -118,7 +117,7 @@ pub(super) fn manifest(task: &Task, model: &Source, json: &Json) -> Result<Found
         found.problems.push(Error::malformed("the manifest of weights is no list"));
         return Ok(found);
     };
-    let mut names = HashSet::new();
+    let mut names = Names::default();
     for (n, group) in groups.iter().enumerate() {
         task.check()?;
         let list = |name: &str| group.get(name).and_then(Json::as_array).map_or(&[][..], Vec::as_slice);
@@ -148,7 +147,7 @@ fn group_of(
     model: &Source,
     shards: &Shards,
     specs: Vec<Result<Spec>>,
-    names: &mut HashSet<String>,
+    names: &mut Names,
     found: &mut Found,
 ) -> Result<()> {
     // Where the next one begins; why that is not known.
@@ -172,13 +171,7 @@ fn group_of(
             Err(error) => at = Err(error.clone()),
             Ok(span) => at = Ok(span.end),
         }
-        let mut name = spec.name.clone();
-        for again in 2.. {
-            if names.insert(name.clone()) {
-                break;
-            }
-            name = format!("{} ({again})", spec.name);
-        }
+        let name = names.free(&spec.name);
         let place = span.map(|span| (shards.clone(), span));
         let stored = |name: String, is_stored: bool| Stored {
             spec: spec.clone(),
@@ -188,10 +181,7 @@ fn group_of(
             is_stored,
         };
         if matches!(spec.coding, Coding::Quantised { .. }) {
-            let below = format!("{name}/{STORED}");
-            if names.insert(below.clone()) {
-                found.weights.push(stored(below, true));
-            }
+            found.weights.push(stored(names.free(&format!("{name}/{STORED}")), true));
         }
         found.weights.push(stored(name, false));
     }
