@@ -13,14 +13,15 @@
 //! | `model` | a model of any type, what it says of itself |
 //! | `schema` | the messages by name |
 //! | `network`, `weights` | neural networks |
-//! | `program`, `types`, `value`, `made`, `blob` | ML programs |
+//! | `program`, `types`, `value`, `constexpr`, `blob` | ML programs |
 //! | `trees`, `features`, `params` | ensembles of trees; parameters of any other type |
 //! | `numbers`, `packed`, `stand` | arrays |
 
 mod blob;
+mod constexpr;
 mod features;
 mod json;
-mod made;
+
 mod model;
 mod network;
 mod numbers;

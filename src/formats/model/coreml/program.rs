@@ -3,7 +3,7 @@
 //! bodies.
 //! <https://apple.github.io/coremltools/docs-guides/source/model-intermediate-language.html>
 
-use super::made::Made;
+use super::constexpr::Made;
 use super::types::{self, Type};
 use super::value::{Constant, Context};
 use super::{Leaf, label};

@@ -7,7 +7,7 @@ use super::numbers::Numbers;
 use super::packed::Packed;
 use super::schema::{self, Kind};
 use super::types::{self, Type};
-use super::{json, made};
+use super::{constexpr, json};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
@@ -55,7 +55,7 @@ enum Place {
     /// A list, a tuple, a dictionary: as text.
     Other(String),
     /// One of the outputs of an operation.
-    Made(Arc<made::Made>, usize),
+    Made(Arc<constexpr::Made>, usize),
 }
 
 impl Constant {
@@ -98,7 +98,7 @@ impl Constant {
     }
 
     /// An output of an operation that makes constants of others.
-    pub(super) fn made(kind: Type, made: Arc<made::Made>, output: usize) -> Constant {
+    pub(super) fn made(kind: Type, made: Arc<constexpr::Made>, output: usize) -> Constant {
         let shape = kind.fixed().unwrap_or_default();
         Constant { kind, shape, place: Place::Made(made, output) }
     }
@@ -109,7 +109,7 @@ impl Constant {
     }
 
     /// The operation that makes it of others.
-    pub(super) fn maker(&self) -> Option<&made::Made> {
+    pub(super) fn maker(&self) -> Option<&constexpr::Made> {
         if let Place::Made(made, _) = &self.place { Some(made) } else { None }
     }
 
