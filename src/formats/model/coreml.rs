@@ -21,7 +21,6 @@ mod blob;
 mod constexpr;
 mod features;
 mod json;
-
 mod model;
 mod network;
 mod numbers;
