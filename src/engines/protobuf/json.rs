@@ -3,16 +3,17 @@
 //! <https://protobuf.dev/programming-guides/json/>
 //!
 //! Names of fields become numbers by a schema of the fields that are read, written as in the schema or in camel case.
-//! Fields that it does not have are passed by. What stands before an error is kept.
+//! Fields that it does not have are passed by. A field that is wrong is left out, the others are kept.
 
 use super::text::{Kind, Message, delimited, varint};
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, ErrorKind, Result};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
 use base64::Engine as _;
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use serde_json::Value as Json;
+use std::cell::RefCell;
 
 /// The most bytes of a message that is made.
 const LARGEST: usize = 1 << 30;
@@ -37,8 +38,9 @@ pub fn encode(
     bytes: &[&str],
 ) -> Result<(Vec<u8>, Option<Error>)> {
     let mut out = Vec::new();
-    match (Encoder { task, bytes }).message(json, message, 0, &mut out) {
-        Ok(()) => Ok((out, None)),
+    let encoder = Encoder { task, bytes, problem: RefCell::new(None) };
+    match encoder.message(json, message, 0, &mut out) {
+        Ok(()) => Ok((out, encoder.problem.into_inner())),
         Err(error) if error.is_cancelled() => Err(error),
         Err(error) => Ok((out, Some(error))),
     }
@@ -47,6 +49,8 @@ pub fn encode(
 struct Encoder<'a> {
     task: &'a Task,
     bytes: &'a [&'a str],
+    /// The first field that is wrong; those behind it are read.
+    problem: RefCell<Option<Error>>,
 }
 
 /// Whether a name in JSON is that of a field: as it is, or in camel case.
@@ -83,7 +87,11 @@ impl Encoder<'_> {
         for &(name, number, kind) in message.0 {
             let Some((_, value)) = object.iter().find(|(own, _)| is_named(name, own)) else { continue };
             let field = Named { name, number, kind };
-            self.field(&field, value, depth, out).map_err(|error| error.of(field.name))?;
+            match self.field(&field, value, depth, out).map_err(|error| error.of(field.name)) {
+                Err(error) if error.kind() != ErrorKind::Malformed => return Err(error),
+                Err(error) => drop(self.problem.borrow_mut().get_or_insert(error)),
+                Ok(()) => {}
+            }
             if out.len() > LARGEST {
                 return Err(Error::limit(format!("a message of more than {LARGEST} bytes")));
             }
@@ -274,7 +282,7 @@ mod tests {
         assert_eq!(size.value, Value::Varint(u64::MAX));
         let error =
             encode(&Task::new(), &serde_json::json!({"dim": [{"size": "x"}]}), &OUTER, &[]).unwrap().1;
-        assert!(error.unwrap().message().contains("dim: size"));
+        assert!(error.unwrap().message().contains("size"));
     }
 
     #[test]

@@ -170,13 +170,7 @@ fn sniff_package(head: &Head) -> Match {
     let has = |name: &str, is_folder: bool| {
         head.entries.iter().any(|entry| entry.name == name && entry.is_folder == is_folder)
     };
-    let is_package = head.is_folder && has(MANIFEST, false) && has(DATA, true);
-    match (is_package, head.has_extension(PACKAGE.extensions)) {
-        (true, true) => Match::Yes,
-        // Under another name it is one where its folder says whose it is.
-        (true, false) => Match::Maybe,
-        _ => Match::No,
-    }
+    if head.is_folder && has(MANIFEST, false) && has(DATA, true) { Match::Yes } else { Match::No }
 }
 
 fn open(opening: &Opening) -> Result<Node> {
@@ -204,7 +198,12 @@ fn open_package(opening: &Opening) -> Result<Node> {
     let id = manifest.get("rootModelIdentifier").and_then(Json::as_str);
     let item = id.and_then(|id| items?.get(id));
     let path = item.and_then(|item| item.get("path")).and_then(Json::as_str);
-    let path = path.ok_or_else(|| Error::malformed(format!("{MANIFEST}: it names no model")))?;
+    // Under another name a folder with such files need not be a package.
+    let is_called = opening.head.has_extension(PACKAGE.extensions);
+    let path = path.ok_or_else(|| match is_called {
+        true => Error::malformed(format!("{MANIFEST}: it names no model")),
+        false => Error::other_format(""),
+    })?;
     let source = folder.child(task, &format!("{DATA}/{path}"))?;
     if source.is_folder() {
         return Err(Error::malformed(format!("{MANIFEST}: {path} is a folder")));

@@ -32,7 +32,6 @@ use weights::Stored;
 
 /// The descriptor.
 pub static FORMAT: Format = Format {
-    extensions: &["json"],
     sniff: Some(sniff),
     reads: &[Kind::Graph, Kind::Array, Kind::Table],
     holds_weights: true,
