@@ -54,6 +54,7 @@ pub mod array {
 /// Formats of models.
 pub mod model {
     pub mod catboost;
+    pub mod coreml;
     pub mod ggml;
     pub mod gguf;
     pub mod huggingface;
@@ -69,6 +70,7 @@ pub mod model {
     pub mod tf_checkpoint;
     pub mod tf_graphdef;
     pub mod tf_savedmodel;
+    pub mod tfjs;
     pub mod tflite;
     pub mod training_run;
     pub mod xgboost;
@@ -121,6 +123,7 @@ pub static FORMATS: &[&Format] = &[
     // folders that are one thing
     &model::tf_savedmodel::FORMAT,
     &model::tf_checkpoint::FORMAT,
+    &model::coreml::PACKAGE,
     &model::training_run::FORMAT,
     &model::huggingface::FORMAT,
     &model::safetensors::SHARDED,
@@ -168,7 +171,9 @@ pub static FORMATS: &[&Format] = &[
     &model::gguf::FORMAT,
     &model::ggml::FORMAT,
     &model::mxnet_params::FORMAT,
+    &model::coreml::FORMAT,
     &model::onnx::FORMAT,
+    &model::tfjs::FORMAT,
     &model::mxnet_symbol::FORMAT,
     &model::pmml::FORMAT,
     &model::openvino::FORMAT,

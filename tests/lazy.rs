@@ -40,6 +40,8 @@ const NOT_HERE: &[(&str, &str)] = &[
     ("torch_distributed", "a folder"),
     ("pytorch_sharded", "a folder"),
     ("pickleshare", "a folder"),
+    ("mlpackage", "a folder"),
+    ("tfjs", "its description is read as a whole up to a limit; the weights lie in other files"),
     ("delta", "a folder"),
     ("iceberg", "a folder"),
     ("dataset", "a folder"),
@@ -77,6 +79,7 @@ const READ_MORE: &[(&str, &str)] = &[
     ("xz", DECOMPRESSED),
     ("lz4", DECOMPRESSED),
     ("zlib", DECOMPRESSED),
+    ("coreml", "its message is walked through, of a mapped file a slice of the map"),
     ("coco", "the first two thousand images are listed, and the lists looked for behind them"),
     ("webdataset", "the headers of the first members, and what lies between those of small ones"),
     ("json", "the first hundred elements are found in steps of a megabyte"),
@@ -519,6 +522,26 @@ fn png() -> Document {
     Document { id: "png", name: "large.png", head, fill: vec![0], tail }
 }
 
+/// A network of one layer, whose weights take the rest of the file.
+fn coreml() -> Vec<u8> {
+    let mut head = b"\x08\x04\x12\x09\x0a\x07\x0a\x01x\x1a\x02\x2a\x00".to_vec();
+    // The network, its layer with a name, what it is, its weights, their floats: a key, and a length of five bytes.
+    let levels: [(&[u8], &[u8]); 5] = [
+        (b"\xa2\x1f", b""),
+        (b"\x0a", b"\x0a\x02fc"),
+        (b"\xe2\x08", b""),
+        (b"\xa2\x01", b""),
+        (b"\x0a", b""),
+    ];
+    for (key, first) in levels {
+        head.extend(key);
+        let rest = SIZE - head.len() as u64 - 5;
+        head.extend((0..5).map(|n| (rest >> (7 * n) & 0x7f) as u8 | if n < 4 { 0x80 } else { 0 }));
+        head.extend(first);
+    }
+    head
+}
+
 fn bmp() -> Vec<u8> {
     let le = |n: u32| n.to_le_bytes();
     bytes(&[
@@ -586,6 +609,7 @@ fn documents() -> Vec<Document> {
         pickle("joblib", "large.joblib"),
         longer("shelve", "shelve/gnu.gdbm"),
         zip("keras", "keras/sequential.keras"),
+        zeros("coreml", "large.mlmodel", coreml()),
         longer("xgboost", "xgboost/old_gbtree.xgb"),
         longer("catboost", "catboost/numbers.cbm"),
         lightgbm(),

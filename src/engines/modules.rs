@@ -8,6 +8,7 @@ use crate::bytes::error::Result;
 use crate::bytes::task::Task;
 use crate::data::node::{Listing, Node, page_of};
 use std::cmp::Ordering;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -20,6 +21,32 @@ pub trait Leaf: Send + Sync + 'static {
     fn name(&self) -> &str;
     /// Its node, under the last part of its name.
     fn node(&self, name: &str) -> Node;
+}
+
+/// Names that are given once: one that is there already gets a number.
+#[derive(Debug, Default)]
+pub struct Names {
+    known: HashSet<String>,
+    /// By name: the number that the next one of it gets.
+    next: HashMap<String, u64>,
+}
+
+impl Names {
+    /// This name (`unnamed` for an empty one), or the first one with a number that nobody has: `w (2)`.
+    pub fn free(&mut self, name: &str) -> String {
+        let own = if name.is_empty() { "unnamed" } else { name };
+        if self.known.insert(own.to_owned()) {
+            return own.to_owned();
+        }
+        let next = self.next.entry(own.to_owned()).or_insert(2);
+        loop {
+            let name = format!("{own} ({next})");
+            *next += 1;
+            if self.known.insert(name.clone()) {
+                return name;
+            }
+        }
+    }
 }
 
 /// `root` with the tree of all leaves below it, in natural order, and `after` behind them. Names are
@@ -173,6 +200,13 @@ mod tests {
         })
         .unwrap();
         paths
+    }
+
+    #[test]
+    fn names_are_given_once() {
+        let mut names = Names::default();
+        let given = ["w", "w", "", "w (2)", "w", ""].map(|name| names.free(name));
+        assert_eq!(given, ["w", "w (2)", "unnamed", "w (2) (2)", "w (3)", "unnamed (2)"]);
     }
 
     #[test]

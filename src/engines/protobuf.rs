@@ -6,6 +6,7 @@
 //! another wire type than a reader expects counts as absent: it gives zero or nothing, as the specification wants of
 //! unknown fields.
 
+pub mod json;
 pub mod schema;
 pub mod text;
 pub mod tree;

@@ -355,7 +355,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-fn varint(mut value: u64, out: &mut Vec<u8>) {
+pub(super) fn varint(mut value: u64, out: &mut Vec<u8>) {
     while value > 0x7f {
         out.push(value as u8 | 0x80);
         value >>= 7;
@@ -363,7 +363,7 @@ fn varint(mut value: u64, out: &mut Vec<u8>) {
     out.push(value as u8);
 }
 
-fn delimited(number: u32, bytes: &[u8], out: &mut Vec<u8>) {
+pub(super) fn delimited(number: u32, bytes: &[u8], out: &mut Vec<u8>) {
     varint(u64::from(number) << 3 | 2, out);
     varint(bytes.len() as u64, out);
     out.extend_from_slice(bytes);

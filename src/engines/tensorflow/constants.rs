@@ -99,3 +99,9 @@ pub fn of(nodes: &[NodeDef], messages: &Messages, prefix: &str) -> (Vec<Constant
     }
     (constants, weights)
 }
+
+/// The weights of `Const` nodes whose values lie elsewhere, by the numbers of the nodes.
+pub fn named(nodes: &[NodeDef], stored: &HashMap<String, Weight>) -> HashMap<usize, Weight> {
+    let constants = nodes.iter().enumerate().filter(|(_, node)| node.op == "Const");
+    constants.filter_map(|(n, node)| Some((n, stored.get(&node.name)?.clone()))).collect()
+}

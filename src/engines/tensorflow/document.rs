@@ -101,6 +101,7 @@ fn drawn(
     signature: Option<&Signature>,
     variables: &HashMap<String, Weight>,
     (prefix, constants_at): (&str, &str),
+    stored: Option<&HashMap<String, Weight>>,
 ) -> Result<Drawn> {
     let functions_at = format!("{prefix}{FUNCTIONS}/");
     let keys = if variables.is_empty() { HashMap::new() } else { restored::keys(task, def)? };
@@ -111,12 +112,18 @@ fn drawn(
     for function in &def.functions {
         task.check()?;
         let at = format!("{functions_at}{}/", function.name);
-        let (constants, found) = constants::of(&function.nodes, messages, &at);
+        let (constants, found) = match stored {
+            Some(stored) => (Vec::new(), constants::named(&function.nodes, stored)),
+            None => constants::of(&function.nodes, messages, &at),
+        };
         of_functions.push(constants);
         weights.push(found);
     }
     let mut library = Library::new(&def.functions, weights);
-    let (constants, weights) = constants::of(&def.nodes, messages, constants_at);
+    let (constants, weights) = match stored {
+        Some(stored) => (Vec::new(), constants::named(&def.nodes, stored)),
+        None => constants::of(&def.nodes, messages, constants_at),
+    };
     let ends =
         |infos: &Signature| -> bool { infos.inputs.iter().chain(&infos.outputs).any(|info| info.dtype != 0) };
     let signature = signature.filter(|signature| ends(signature));
@@ -166,10 +173,27 @@ pub fn graph(
     let about = def.about.iter().map(|(name, text)| (name.clone(), Value::from(text.as_str())));
     root.attributes.extend(about);
     let variables = HashMap::new();
-    let drawn = drawn(task, messages, &def, None, &variables, ("", ""))?;
+    let drawn = drawn(task, messages, &def, None, &variables, ("", ""), None)?;
     let behind: Vec<Arc<Node>> = drawn.functions.into_iter().chain(after).map(Arc::new).collect();
     let root = root.content(Content::Graph(Arc::new(drawn.graph)));
     Ok(modules::tree_by(root.separator(""), drawn.constants, behind, "/"))
+}
+
+/// The graph and the functions of a GraphDef whose constants lie elsewhere, by the names of their nodes. The paths of the
+/// functions begin with `prefix`.
+///
+/// # Errors
+/// `Cancelled`, `Limit`.
+pub fn with_weights(
+    task: &Task,
+    messages: &Messages,
+    def: &GraphDef,
+    signature: Option<&Signature>,
+    stored: &HashMap<String, Weight>,
+    prefix: &str,
+) -> Result<(Graph, Option<Node>)> {
+    let drawn = drawn(task, messages, def, signature, &HashMap::new(), (prefix, ""), Some(stored))?;
+    Ok((drawn.graph, drawn.functions))
 }
 
 /// The signature that a graph is shown by: the usual one, or the first.
@@ -179,7 +203,7 @@ fn chosen(signatures: &[Signature]) -> Option<&Signature> {
 }
 
 /// Signatures as metadata.
-fn signatures(all: &[Signature]) -> Json {
+pub fn signatures(all: &[Signature]) -> Json {
     let side = |infos: &[TensorInfo]| -> Json {
         let info = |info: &TensorInfo| {
             let shape = attribute::shape_text(info.shape.as_deref());
@@ -247,8 +271,15 @@ fn further(
     let name = if tags.is_empty() { n.to_string() } else { format!("{n} {tags}") };
     let prefix = format!("{META_GRAPHS}/{name}/");
     let constants_at = format!("{prefix}{CONSTANTS}/");
-    let drawn =
-        drawn(task, messages, &meta.graph, chosen(&meta.signatures), weights, (&prefix, &constants_at))?;
+    let drawn = drawn(
+        task,
+        messages,
+        &meta.graph,
+        chosen(&meta.signatures),
+        weights,
+        (&prefix, &constants_at),
+        None,
+    )?;
     let mut node = Node::new(name, "meta graph").content(Content::Graph(Arc::new(drawn.graph)));
     described(&mut node, meta);
     node.problem.clone_from(&meta.problem);
@@ -284,8 +315,15 @@ pub fn model(
                 continue;
             }
             let constants_at = format!("{CONSTANTS}/");
-            let drawn =
-                drawn(task, messages, &meta.graph, chosen(&meta.signatures), &weights, ("", &constants_at))?;
+            let drawn = drawn(
+                task,
+                messages,
+                &meta.graph,
+                chosen(&meta.signatures),
+                &weights,
+                ("", &constants_at),
+                None,
+            )?;
             described(&mut root, meta);
             if let Some(problem) = meta.problem.clone() {
                 blame(&mut root, problem);

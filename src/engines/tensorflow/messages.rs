@@ -414,7 +414,11 @@ impl TensorInfo {
 }
 
 impl Signature {
-    fn parse(key: String, part: Part) -> Result<Signature> {
+    /// Reads a signature.
+    ///
+    /// # Errors
+    /// `Malformed`.
+    pub fn parse(key: String, part: Part) -> Result<Signature> {
         let mut signature = Signature { key, inputs: Vec::new(), outputs: Vec::new(), method: String::new() };
         for field in part.fields() {
             let Field { number, value, .. } = field?;

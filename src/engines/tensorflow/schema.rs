@@ -359,7 +359,7 @@ static SAVER_DEF: Message = Message(&[
 ]);
 
 /// `SignatureDef`.
-static SIGNATURE_DEF: Message = Message(&[
+pub static SIGNATURE_DEF: Message = Message(&[
     ("inputs", 1, Inner(&SIGNATURE_DEF_INPUTS_ENTRY)),
     ("outputs", 2, Inner(&SIGNATURE_DEF_OUTPUTS_ENTRY)),
     ("method_name", 3, Bytes),

@@ -12,7 +12,7 @@ use crate::data::sniff::{Head, Match};
 
 /// The descriptor.
 pub static FORMAT: Format = Format {
-    extensions: &["pb", "mlmodel", "mp3", "rmeta"],
+    extensions: &["pb", "mp3", "rmeta"],
     sniff: Some(sniff),
     ..Format::new("known", "Recognised, not read", open)
 };
@@ -150,13 +150,9 @@ fn by_name(head: &Head) -> Option<&'static str> {
     }
     let first = *head.first.first()?;
     let protobuf = matches!(first, 0x08 | 0x0a | 0x12);
-    [
-        (&["pb"][..], "a Protocol Buffers file", protobuf),
-        (&["mlmodel"], "a Core ML model", protobuf),
-        (&["mp3"], "an MP3 recording", first == 0xff),
-    ]
-    .into_iter()
-    .find_map(|(extensions, what, fits)| (fits && head.has_extension(extensions)).then_some(what))
+    [(&["pb"][..], "a Protocol Buffers file", protobuf), (&["mp3"], "an MP3 recording", first == 0xff)]
+        .into_iter()
+        .find_map(|(extensions, what, fits)| (fits && head.has_extension(extensions)).then_some(what))
 }
 
 /// A DOS header that points to a Windows one.
