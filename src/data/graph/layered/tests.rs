@@ -1,0 +1,1 @@
+//! Graphs of one level, placed.
