@@ -45,7 +45,8 @@ pub(super) fn place(task: &Task, flat: &Flat, spacing: &Spacing) -> Result<Place
     let has_port: Vec<bool> =
         parts.iter().map(|part| part.boxes.iter().any(|n| flat.pins[*n as usize] != Pin::Free)).collect();
     let (size, origins) = packed(&placed, &has_port, spacing);
-    let mut whole = PlacedFlat { size, at: vec![[0.0; 2]; flat.sizes.len()], points: vec![Vec::new(); flat.edges.len()] };
+    let mut whole =
+        PlacedFlat { size, at: vec![[0.0; 2]; flat.sizes.len()], points: vec![Vec::new(); flat.edges.len()] };
     for ((part, placed), origin) in parts.iter().zip(placed).zip(origins) {
         let moved = |[x, y]: [f32; 2]| [x + origin[0], y + origin[1]];
         for (n, at) in part.boxes.iter().zip(placed.at) {

@@ -15,7 +15,7 @@ pub(super) struct Arc {
 }
 
 /// How many steps the network simplex takes at most; what it has then is good, if not the best.
-const MOST_STEPS: u64 = 30_000_000;
+const MOST_STEPS: u64 = 12_000_000;
 
 /// By edge: whether it has to be turned around so that none is part of a cycle. Self-loops are none of its business.
 pub(super) fn turned(task: &Task, boxes: usize, edges: &[(u32, u32)]) -> Result<Vec<bool>> {
@@ -142,8 +142,10 @@ impl Tree {
         }
         // The smallest part first: each box is looked at a few times only.
         let sized = |part: u32, members: &[Vec<u32>]| std::cmp::Reverse((members[part as usize].len(), part));
-        let mut queue: std::collections::BinaryHeap<_> =
-            (0..boxes as u32).filter(|p| !members[*p as usize].is_empty()).map(|p| sized(p, &members)).collect();
+        let mut queue: std::collections::BinaryHeap<_> = (0..boxes as u32)
+            .filter(|p| !members[*p as usize].is_empty())
+            .map(|p| sized(p, &members))
+            .collect();
         while let Some(std::cmp::Reverse((size, own))) = queue.pop() {
             task.check()?;
             if members[own as usize].len() != size || size == boxes {
@@ -161,8 +163,7 @@ impl Tree {
                 queue.push(sized(joined, &members));
             }
         }
-        let mut tree =
-            Tree { at, tree, up: vec![NONE; boxes], depth: vec![0; boxes], sum: vec![0; boxes] };
+        let mut tree = Tree { at, tree, up: vec![NONE; boxes], depth: vec![0; boxes], sum: vec![0; boxes] };
         for arc in arcs {
             tree.sum[arc.from as usize] += arc.weight;
             tree.sum[arc.to as usize] -= arc.weight;

@@ -148,7 +148,7 @@ impl Router<'_> {
         let reach = (self.flat.sizes[*n as usize][0] / 2.0 - CORNER).max(0.0);
         let count = ends.len();
         let between = (self.spacing.edge_gap).min(2.0 * reach / count.saturating_sub(1).max(1) as f32);
-        let wide = between * (count - 1) as f32 / 2.0;
+        let wide = reach;
         let least = between / 2.0;
         let mut places: Vec<f32> = Vec::with_capacity(count);
         for (_, next, _) in ends {
@@ -171,7 +171,10 @@ impl Router<'_> {
         }
         let [(up, _), (down, _)] = self.boxes(number);
         let [start, end] = self.ends[number];
-        let mut line = vec![[start, self.border_of(up, true)], [start, self.bands[self.rows.rank[up as usize] as usize].1]];
+        let mut line = vec![
+            [start, self.border_of(up, true)],
+            [start, self.bands[self.rows.rank[up as usize] as usize].1],
+        ];
         for bend in self.rows.bends[number].clone() {
             let (top, bottom) = self.bands[self.rows.rank[bend as usize] as usize];
             let x = self.x[bend as usize];
@@ -208,7 +211,8 @@ impl Router<'_> {
         };
         let (near, other) = (self.border_of(n, is_lower), self.border_of(n, !is_lower));
         let down = if is_lower { far } else { -far };
-        let mut begin = vec![[left + at, near], [left + at, near + down], [side, near + down], [side, other - down]];
+        let mut begin =
+            vec![[left + at, near], [left + at, near + down], [side, near + down], [side, other - down]];
         // The first point lies on the other border.
         begin.extend(line.iter().skip(1));
         *line = begin;

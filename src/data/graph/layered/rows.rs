@@ -73,7 +73,8 @@ pub(super) fn arc(flat: &Flat, edge: &FlatEdge, is_turned: bool) -> Arc {
 impl Rows {
     pub(super) fn of(flat: &Flat, turned: &[bool], ranks: &[i32]) -> Rows {
         let boxes = flat.sizes.len();
-        let mut rows = Rows { boxes, rank: ranks.iter().map(|rank| *rank as u32).collect(), ..Rows::default() };
+        let mut rows =
+            Rows { boxes, rank: ranks.iter().map(|rank| *rank as u32).collect(), ..Rows::default() };
         rows.bends = vec![0..0; flat.edges.len()];
         // Edges of one box and one trunk share their bends.
         let mut trunks: BTreeMap<(u32, u64, u32), Vec<u32>> = BTreeMap::new();
@@ -135,7 +136,8 @@ impl Rows {
             if bends > 0 {
                 let first = weights.first().copied().unwrap_or_default();
                 if first == 1 {
-                    let piece = Piece { down: start, up, up_slot, up_off, down_slot: 0, down_off: 0.0, weight: 0 };
+                    let piece =
+                        Piece { down: start, up, up_slot, up_off, down_slot: 0, down_off: 0.0, weight: 0 };
                     direct.insert((up, start, 0), self.pieces.len());
                     self.pieces.push(piece);
                 }
