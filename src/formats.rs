@@ -54,6 +54,7 @@ pub mod array {
 /// Formats of models.
 pub mod model {
     pub mod catboost;
+    pub mod drawing;
     pub mod ggml;
     pub mod gguf;
     pub mod huggingface;
@@ -201,6 +202,9 @@ pub static FORMATS: &[&Format] = &[
     &media::image::AVIF,
     &media::image::ICO,
     &media::image::TGA,
+    &model::drawing::SVG,
+    &model::drawing::DOT,
+    &model::drawing::MERMAID,
     &media::audio::WAV,
     &media::audio::W64,
     &media::audio::AIFF,

@@ -295,7 +295,7 @@ impl Ends {
 
 /// Another order of rows: by chance, but the same each time.
 fn shuffle(order: &mut [Vec<u32>], seed: u32) {
-    let mut state = u64::from(seed) * 0x9e37_79b9_7f4a_7c15 | 1;
+    let mut state = u64::from(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     for row in order {
         for n in (1..row.len()).rev() {
             state ^= state << 13;

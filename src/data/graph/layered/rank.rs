@@ -242,7 +242,7 @@ impl Tree {
             if let Some(entering) = entering {
                 let by = slack(arcs, ranks, entering) * if goes_up { -1 } else { 1 };
                 below.iter().for_each(|n| ranks[*n as usize] += by);
-                self.exchange(arcs, n as u32, entering, &is_below);
+                steps += self.exchange(arcs, n as u32, entering, &is_below);
             }
             below.iter().for_each(|n| is_below[*n as usize] = false);
         }
@@ -263,16 +263,18 @@ impl Tree {
         all
     }
 
-    /// Hangs what is below a box at another arc.
-    fn exchange(&mut self, arcs: &[Arc], n: u32, entering: u32, is_below: &[bool]) {
+    /// Hangs what is below a box at another arc; how many steps that took.
+    fn exchange(&mut self, arcs: &[Arc], n: u32, entering: u32, is_below: &[bool]) -> u64 {
+        let mut steps = 0;
         let leaving = self.up[n as usize];
-        let Some(old) = self.above(arcs, n) else { return };
+        let Some(old) = self.above(arcs, n) else { return steps };
         let Arc { from, to, .. } = arcs[entering as usize];
         let (inside, outside) = if is_below[from as usize] { (from, to) } else { (to, from) };
         let moved = self.sum[n as usize];
         // Sums above the two places, up to where their ways meet.
         let (mut a, mut b) = (old, outside);
         while a != b {
+            steps += 1;
             if self.depth[a as usize] >= self.depth[b as usize] {
                 self.sum[a as usize] -= moved;
                 let Some(above) = self.above(arcs, a) else { break };
@@ -296,10 +298,11 @@ impl Tree {
             at = above;
         }
         for end in [arcs[leaving as usize].from, arcs[leaving as usize].to] {
+            steps += self.tree[end as usize].len() as u64;
             self.tree[end as usize].retain(|arc| *arc != leaving);
         }
         self.tree[from as usize].push(entering);
         self.tree[to as usize].push(entering);
-        self.hang(arcs, inside, entering);
+        steps + self.hang(arcs, inside, entering).len() as u64
     }
 }

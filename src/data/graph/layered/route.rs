@@ -10,6 +10,9 @@ use std::collections::BTreeMap;
 /// What a self-loop takes beside its box, as a part of the gap between boxes.
 const LOOP: f32 = 0.7;
 
+/// How many points lines have in all, about: those after that go straight.
+const MOST_POINTS: usize = 4_000_000;
+
 /// How near lines come to the corners of a box.
 const CORNER: f32 = 10.0;
 
@@ -50,10 +53,14 @@ pub(super) fn routed(
         ends: vec![[0.0; 2]; flat.edges.len()],
     };
     router.spread(task)?;
+    let runs = router.runs();
+    let mut left = MOST_POINTS;
     let mut points = Vec::with_capacity(flat.edges.len());
     for number in 0..flat.edges.len() {
         task.check()?;
-        points.push(router.line(number));
+        let line = router.line(number, &runs, left);
+        left = left.saturating_sub(line.len());
+        points.push(line);
     }
     Ok(PlacedFlat { size: [right, bottom], at: router.at, points })
 }
@@ -89,6 +96,20 @@ struct Router<'a> {
 }
 
 impl Router<'_> {
+    /// By bend: the last one that is straight below it.
+    fn runs(&self) -> Vec<u32> {
+        let all = self.rows.rank.len();
+        let mut runs: Vec<u32> = (self.rows.boxes as u32..all as u32).collect();
+        for bend in (self.rows.boxes..all.saturating_sub(1)).rev() {
+            // The next bend is that of the next row, or of another line.
+            let is_next = self.rows.rank[bend + 1] == self.rows.rank[bend] + 1;
+            if is_next && (self.x[bend + 1] - self.x[bend]).abs() < 1e-3 {
+                runs[bend - self.rows.boxes] = runs[bend + 1 - self.rows.boxes];
+            }
+        }
+        runs
+    }
+
     /// The upper and the lower box of an edge, and its places there where these are fixed.
     fn boxes(&self, number: usize) -> [(u32, Option<f32>); 2] {
         let FlatEdge { from, to, from_at, to_at, .. } = self.flat.edges[number];
@@ -164,7 +185,7 @@ impl Router<'_> {
     }
 
     /// The line of an edge, from its beginning to its end.
-    fn line(&self, number: usize) -> Vec<[f32; 2]> {
+    fn line(&self, number: usize, runs: &[u32], most: usize) -> Vec<[f32; 2]> {
         let edge = self.flat.edges[number];
         if edge.from == edge.to {
             return self.self_loop(edge.from);
@@ -175,10 +196,15 @@ impl Router<'_> {
             [start, self.border_of(up, true)],
             [start, self.bands[self.rows.rank[up as usize] as usize].1],
         ];
-        for bend in self.rows.bends[number].clone() {
-            let (top, bottom) = self.bands[self.rows.rank[bend as usize] as usize];
+        let bends = self.rows.bends[number].clone();
+        let mut bend = bends.start;
+        while bend < bends.end && line.len() < most {
+            // From the first bend of a straight way to its last one.
+            let last = runs[bend as usize - self.rows.boxes].min(bends.end - 1);
             let x = self.x[bend as usize];
-            line.extend([[x, top], [x, bottom]]);
+            let band = |bend: u32| self.bands[self.rows.rank[bend as usize] as usize];
+            line.extend([[x, band(bend).0], [x, band(last).1]]);
+            bend = last + 1;
         }
         line.push([end, self.bands[self.rows.rank[down as usize] as usize].0]);
         line.push([end, self.border_of(down, false)]);

@@ -117,7 +117,10 @@ impl Rows {
             if weights.len() < bends as usize {
                 weights.resize(bends as usize, 0);
             }
-            weights.iter_mut().take(bends as usize).for_each(|weight| *weight += 1);
+            // Where it ends; summed up below.
+            if let Some(last) = bends.checked_sub(1) {
+                weights[last as usize] += 1;
+            }
             self.bends[*number as usize] = start..start + bends;
             let ((up_slot, up_off), (down_slot, down_off)) =
                 (places.end(flat, edge, is_turned, true), places.end(flat, edge, is_turned, false));
@@ -133,15 +136,14 @@ impl Rows {
                     self.pieces.push(piece);
                 }
             }
-            if bends > 0 {
-                let first = weights.first().copied().unwrap_or_default();
-                if first == 1 {
-                    let piece =
-                        Piece { down: start, up, up_slot, up_off, down_slot: 0, down_off: 0.0, weight: 0 };
-                    direct.insert((up, start, 0), self.pieces.len());
-                    self.pieces.push(piece);
-                }
+            if bends > 0 && !direct.contains_key(&(up, start, 0)) {
+                let piece = Piece { down: start, up, up_slot, up_off, down_slot: 0, down_off: 0.0, weight: 0 };
+                direct.insert((up, start, 0), self.pieces.len());
+                self.pieces.push(piece);
             }
+        }
+        for n in (1..weights.len()).rev() {
+            weights[n - 1] += weights[n];
         }
         if let Some(there) = direct.get(&(up, start, 0)) {
             self.pieces[*there].weight = weights.first().copied().unwrap_or(1);
