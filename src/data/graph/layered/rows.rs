@@ -137,7 +137,8 @@ impl Rows {
                 }
             }
             if bends > 0 && !direct.contains_key(&(up, start, 0)) {
-                let piece = Piece { down: start, up, up_slot, up_off, down_slot: 0, down_off: 0.0, weight: 0 };
+                let piece =
+                    Piece { down: start, up, up_slot, up_off, down_slot: 0, down_off: 0.0, weight: 0 };
                 direct.insert((up, start, 0), self.pieces.len());
                 self.pieces.push(piece);
             }
