@@ -12,7 +12,7 @@ use crate::bytes::task::Task;
 use crate::data::content::graph::Graph;
 use crate::data::content::{Content, Kind};
 use crate::data::format::{
-    Data, Format, Loss, LossKind, Opening, OptionSpec, Options, Payload, Target, loss, note,
+    Data, Format, Loss, LossKind, Opening, OptionSpec, Options, Payload, Target, note,
 };
 use crate::data::graph::labels::{self, Label};
 use crate::data::graph::{Direction, Item, Layout, Layouts, Outline, Settings};
@@ -84,7 +84,7 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
         losses.push(note(LossKind::Attribute, "attributes of nodes are not drawn, but for sizes of windows"));
     }
     if graph.nodes().iter().any(|node| !node.subgraphs.is_empty()) {
-        losses.push(loss(LossKind::Nesting, "the graphs inside of nodes (branches, loops) are not drawn"));
+        losses.push(note(LossKind::Nesting, "the graphs inside of nodes (branches, loops) are not drawn"));
     }
     let is_open = options.get(OPEN.name).unwrap_or(OPEN.default);
     if is_open != "all" && graph.nodes().iter().any(|node| !node.group.is_empty()) {

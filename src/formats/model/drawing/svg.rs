@@ -1,10 +1,13 @@
 //! Writes SVG: boxes, lines and texts, in the colours of Gander's window.
 
-use super::{ACCEPTS, DIRECTION, Drawing, OPEN, losses};
-use crate::bytes::error::Result;
+use super::{DIRECTION, Drawing, OPEN, losses};
+use crate::bytes::error::{Error, Result};
+use crate::bytes::source::Source;
 use crate::bytes::task::Task;
-use crate::data::format::{OptionSpec, Options, Payload, Sink, Writer};
+use crate::data::content::Kind;
+use crate::data::format::{Data, OptionSpec, Options, Payload, Sink, Writer};
 use crate::data::graph::{Item, PlacedEdge, PlacedItem};
+use crate::data::scan::put;
 use std::fmt::Write as _;
 use std::io::{BufWriter, Write};
 
@@ -12,8 +15,37 @@ const THEME: OptionSpec =
     OptionSpec::new("theme", "The colours: on white or on a dark ground").one_of("light", &["light", "dark"]);
 
 /// The writer.
-pub(super) const WRITER: Writer =
-    Writer { options: &[OPEN, DIRECTION, THEME], streams: true, ..Writer::new(ACCEPTS, losses, write) };
+pub(super) const WRITER: Writer = Writer {
+    options: &[OPEN, DIRECTION, THEME],
+    streams: true,
+    check: is_drawing,
+    ..Writer::new(&[Kind::Graph, Kind::Bytes], losses, write)
+};
+
+/// Graphs, and drawings of plots, whose bytes are SVG already.
+fn is_drawing(payload: &Payload) -> Result<()> {
+    match &payload.data {
+        Data::Graph(_) => Ok(()),
+        Data::Bytes(source) if source.name().ends_with(".svg") => Ok(()),
+        _ => Err(Error::unsupported("SVG holds drawings of graphs and plots, and this is none")),
+    }
+}
+
+/// Writes the bytes of a drawing as they are.
+fn copy(task: &Task, source: &Source, sink: &mut dyn Sink) -> Result<()> {
+    /// Bytes copied at once.
+    const PIECE: usize = 4 << 20;
+    let mut at = 0;
+    loop {
+        let part = source.read_up_to(task, at, PIECE)?;
+        if part.is_empty() {
+            return Ok(());
+        }
+        put(sink, &part)?;
+        at += part.len() as u64;
+        task.advance(part.len() as u64)?;
+    }
+}
 
 /// Colours of a theme, as 0xRRGGBB.
 struct Theme {
@@ -51,6 +83,9 @@ const DARK: Theme = Theme {
 };
 
 fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink) -> Result<()> {
+    if let Data::Bytes(source) = &payload.data {
+        return copy(task, source, sink);
+    }
     let drawing = Drawing::of(task, payload, options)?;
     let theme = if options.choice(&THEME)? == "dark" { &DARK } else { &LIGHT };
     let mut out = BufWriter::new(sink);
