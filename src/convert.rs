@@ -111,6 +111,8 @@ pub fn plan(
 ) -> Result<Plan> {
     let mut options = target.settled(options)?;
     let long = layout::is_long(target, &mut options);
+    let drawn = items::drawn(items, target);
+    let items = drawn.as_deref().unwrap_or(items);
     let items = items.iter().map(|item| items::select(item, selection)).collect::<Result<Vec<_>>>()?;
     values::check(&items, target, &options)?;
     layout::check(&items, long)?;
@@ -149,6 +151,9 @@ pub fn plan(
             let info = image.info();
             let size = format!("{} × {}, {} channels", info.width, info.height, info.channels);
             plan.outline = vec![("image".to_owned(), size)];
+        }
+        Data::Graph(graph) => {
+            plan.outline = vec![("graph".to_owned(), display::plural(graph.nodes().len() as u64, "node"))];
         }
         Data::Bytes(source) => {
             plan.outline = vec![("bytes".to_owned(), source.name().to_owned())];
@@ -244,7 +249,7 @@ impl Plan {
                     || !self.target.writer.many && self.target.writer.metadata != Metadata::Tree
             }
             Data::Tables(_) => false,
-            Data::Table(_) | Data::Image(_) | Data::Bytes(_) => true,
+            Data::Table(_) | Data::Image(_) | Data::Graph(_) | Data::Bytes(_) => true,
         }
     }
 
@@ -327,8 +332,10 @@ impl Plan {
                 parts.tables.push((item.name.clone(), table));
             }
             Data::Tables(more) => parts.tables.extend(more),
-            other @ (Data::Image(_) | Data::Bytes(_)) if !several => parts.other = Some(other),
-            Data::Image(_) | Data::Bytes(_) => return Err(self.no_several()),
+            other @ (Data::Image(_) | Data::Graph(_) | Data::Bytes(_)) if !several => {
+                parts.other = Some(other);
+            }
+            Data::Image(_) | Data::Graph(_) | Data::Bytes(_) => return Err(self.no_several()),
         }
         parts.written.push(chosen);
         Ok(())
@@ -407,6 +414,7 @@ impl Plan {
             Content::Array(array) => self.of_array(name, array, losses)?,
             Content::Image(image) => self.of_image(name, image, losses),
             Content::Text(text) => self.accepts(Kind::Bytes).then(|| Data::Bytes(text.source().clone())),
+            Content::Graph(graph) if self.accepts(Kind::Graph) => Some(Data::Graph(graph)),
             Content::Graph(graph) => {
                 self.of_table(task, name, crate::data::adapt::graph::nodes(&graph)?, losses)?
             }

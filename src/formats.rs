@@ -55,6 +55,7 @@ pub mod array {
 pub mod model {
     pub mod catboost;
     pub mod coreml;
+    pub mod drawing;
     pub mod ggml;
     pub mod gguf;
     pub mod huggingface;
@@ -206,6 +207,9 @@ pub static FORMATS: &[&Format] = &[
     &media::image::AVIF,
     &media::image::ICO,
     &media::image::TGA,
+    &model::drawing::SVG,
+    &model::drawing::DOT,
+    &model::drawing::MERMAID,
     &media::audio::WAV,
     &media::audio::W64,
     &media::audio::AIFF,

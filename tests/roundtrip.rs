@@ -404,7 +404,8 @@ pub(crate) fn is_read(target: &Target) -> bool {
     match target.id {
         "webdataset" => gander::formats::by_id("webdataset").is_some(),
         // Bytes and drawings of others, pictures of tables, folders of files; AV1 is not decoded.
-        "image-folder" | "npy-folder" | "png-folder" | "tiff-folder" | "avif" | "raw" | "svg" => false,
+        "image-folder" | "npy-folder" | "png-folder" | "tiff-folder" | "avif" | "raw" | "svg" | "dot"
+        | "mermaid" => false,
         // For other programs: here they are texts.
         "sql" | "markdown" | "html" => false,
         _ => true,

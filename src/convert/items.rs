@@ -1,12 +1,14 @@
 //! What is converted: nodes with their attributes and the groups that they lie in, and the part of them that
 //! was selected.
 
+use super::targets::Target;
 use crate::bytes::display;
 use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::adapt::{ArrayView, EmbeddedFiles, ImageArray, TableView};
+use crate::data::content::graph::Graph;
 use crate::data::content::{Content, Kind, Table};
 use crate::data::format::Attributes;
 use crate::data::media::{self, Held, Place};
@@ -97,6 +99,8 @@ pub struct Around {
     pub dimensions: Vec<(String, u64)>,
     /// The library whose tensors the arrays are, where that is known.
     pub framework: Option<&'static str>,
+    /// The graph whose weights the arrays are, and its name: what targets of drawings get.
+    pub graph: Option<(String, Arc<Graph>)>,
 }
 
 impl Item {
@@ -127,6 +131,9 @@ pub fn gather(task: &Task, source: &Source, node: &Arc<Node>, path: &str) -> Res
     }
     let (mut found, mut around) = (Vec::new(), Around::default());
     around.groups.push((String::new(), Attributes::of(&node)));
+    if let Some(Content::Graph(graph)) = &node.content {
+        around.graph = Some((node.name.clone(), graph.clone()));
+    }
     open::walk_all(task, &node, "", limits::DEPTH, &mut |below, path, level| {
         if let Some(problem) = below.problem.as_ref().filter(|_| below.content.is_none()) {
             return Err(problem.clone().in_node(path));
@@ -157,6 +164,20 @@ pub fn gather(task: &Task, source: &Source, node: &Arc<Node>, path: &str) -> Res
     let around = Arc::new(around);
     let item = |item: Item| Item { around: around.clone(), ..item };
     Ok(found.into_iter().map(item).collect())
+}
+
+/// What a target of drawings gets of a model whose weights were gathered: its graph.
+pub(super) fn drawn(items: &[Item], target: &Target) -> Option<Vec<Item>> {
+    if !target.writer.accepts.contains(&Kind::Graph) {
+        return None;
+    }
+    let [first, rest @ ..] = items else { return None };
+    let (name, graph) = first.around.graph.as_ref()?;
+    // Those of several sources are several graphs.
+    let is_one = rest.iter().all(|item| Arc::ptr_eq(&item.around, &first.around));
+    let of_all = first.around.groups.iter().find(|(name, _)| name.is_empty());
+    let attributes = of_all.map(|(_, attributes)| attributes.clone()).unwrap_or_default();
+    is_one.then(|| vec![Item::new(name.clone(), Content::Graph(graph.clone()), attributes)])
 }
 
 /// Whether there is an array below a node.
@@ -190,7 +211,10 @@ fn sort(name: &str, node: &Node, found: &mut Vec<Item>, around: &mut Around) {
             around.dimensions.push((name.to_owned(), array.shape().first().copied().unwrap_or(0)));
         }
         // Nodes of a graph are a table where the graph alone is asked for; of a model it is the weights that are meant.
-        Some(Content::Graph(_)) => around.left_out.push((name.to_owned(), node.label, false)),
+        Some(Content::Graph(graph)) => {
+            around.left_out.push((name.to_owned(), node.label, false));
+            around.graph.get_or_insert_with(|| (name.to_owned(), graph.clone()));
+        }
         Some(content) => {
             let shows_attributes = node.shows_attributes;
             let item = Item::new(name, content.clone(), Attributes::of(node));

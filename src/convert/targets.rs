@@ -65,7 +65,9 @@ impl Target {
         let accepts = |kind: Kind| self.writer.accepts.contains(&kind);
         let fits = |kind: &Kind| match kind {
             Kind::Table | Kind::Graph => {
-                accepts(Kind::Table) || accepts(Kind::Array) && !accepts(Kind::Bytes)
+                accepts(Kind::Table)
+                    || accepts(Kind::Array) && !accepts(Kind::Bytes)
+                    || *kind == Kind::Graph && accepts(Kind::Graph)
             }
             Kind::Array => accepts(Kind::Array) || accepts(Kind::Table) || accepts(Kind::Image),
             Kind::Image => accepts(Kind::Image) || accepts(Kind::Array),

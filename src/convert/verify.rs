@@ -132,6 +132,7 @@ impl Plan {
                 let only = [(String::new(), samples)];
                 arrays_with(task, &only, &back, &told, &mut check)?
             }
+            Data::Graph(_) => false,
             Data::Bytes(bytes) => match back.as_slice() {
                 [(_, Content::Bytes(other))] => {
                     check.take("", elements::bytes(task, bytes, other)?, false);
@@ -218,7 +219,7 @@ fn is_without_values(data: &Data, task: &Task) -> Result<bool> {
     Ok(match data {
         Data::Table(table) => table.schema().fields().is_empty() || table.count(task)? == 0,
         Data::Arrays(arrays) => arrays.iter().all(|(_, array)| array.shape().contains(&0)),
-        Data::Tables(_) | Data::Image(_) | Data::Bytes(_) => false,
+        Data::Tables(_) | Data::Image(_) | Data::Graph(_) | Data::Bytes(_) => false,
     })
 }
 

@@ -4,6 +4,7 @@
 use crate::bytes::error::{Error, Result};
 use crate::bytes::source::{Growth, Source};
 use crate::bytes::task::Task;
+use crate::data::content::graph::Graph;
 use crate::data::content::{Array, Image, Kind, Sample, Table};
 use crate::data::dtype::{Blocks, DType};
 use crate::data::node::{Node, Value};
@@ -646,6 +647,8 @@ pub enum Data {
     Arrays(Vec<(String, Arc<dyn Array>)>),
     /// An image.
     Image(Arc<dyn Image>),
+    /// A graph.
+    Graph(Arc<Graph>),
     /// Bytes as they are.
     Bytes(Source),
 }
@@ -657,6 +660,7 @@ impl Data {
             Data::Table(_) | Data::Tables(_) => Kind::Table,
             Data::Arrays(_) => Kind::Array,
             Data::Image(_) => Kind::Image,
+            Data::Graph(_) => Kind::Graph,
             Data::Bytes(_) => Kind::Bytes,
         }
     }

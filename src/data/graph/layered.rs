@@ -1,6 +1,26 @@
 //! One level of a graph in layers: boxes in rows, lines from row to row.
+//!
+//! The method is that of Sugiyama, Tagawa and Toda (<https://doi.org/10.1109/TSMC.1981.4308636>): cycles are broken and
+//! boxes get layers ([`rank`]); long lines get bends in the layers between ([`rows`]); rows are ordered so that few lines
+//! cross ([`order`]); boxes and bends are placed so that most lines are straight ([`coordinates`]); lines are drawn through
+//! their bends ([`route`]). Parts that do not hang together are placed for themselves and packed ([`parts`]). No step
+//! recurses, and all work is bounded by the number of boxes and edges.
+//!
+//! Boxes, bends and edges are known by numbers that these modules give out themselves; edges to boxes that are not there
+//! are refused at the entry.
 
-use crate::bytes::error::Result;
+#![allow(clippy::indexing_slicing, reason = "numbers are checked by `place` or given out here")]
+
+mod coordinates;
+mod order;
+mod parts;
+mod rank;
+mod route;
+mod rows;
+#[cfg(test)]
+mod tests;
+
+use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 
 /// Where a box has to be.
@@ -66,30 +86,56 @@ pub struct PlacedFlat {
 /// Places a graph.
 ///
 /// # Errors
-/// `Cancelled`.
+/// `Cancelled`; `Bug` where an edge names a box that is not there.
 pub fn place(task: &Task, flat: &Flat, spacing: &Spacing) -> Result<PlacedFlat> {
-    let mut y = 0.0;
-    let mut at = vec![[0.0; 2]; flat.sizes.len()];
-    let mut size = [0.0f32; 2];
-    for pin in [Pin::First, Pin::Free, Pin::Last] {
-        for ((place, box_size), own) in at.iter_mut().zip(&flat.sizes).zip(&flat.pins) {
-            task.check()?;
-            if *own == pin {
-                *place = [0.0, y];
-                size = [size[0].max(box_size[0]), y + box_size[1]];
-                y = size[1] + spacing.layer_gap;
-            }
-        }
+    let count = flat.sizes.len();
+    let is_there = |edge: &FlatEdge| (edge.from as usize) < count && (edge.to as usize) < count;
+    if flat.pins.len() != count || !flat.edges.iter().all(is_there) {
+        return Err(Error::bug("a layout of edges without their boxes"));
     }
-    let points = flat.edges.iter().map(|edge| {
-        let end = |number: u32, along: Option<f32>, down: f32| {
-            let at = at.get(number as usize).copied().unwrap_or_default();
-            let size = flat.sizes.get(number as usize).copied().unwrap_or_default();
-            [at[0] + along.unwrap_or(size[0] / 2.0), at[1] + size[1] * down]
-        };
-        vec![end(edge.from, edge.from_at, 1.0), end(edge.to, edge.to_at, 0.0)]
-    });
-    Ok(PlacedFlat { points: points.collect(), at, size })
+    parts::place(task, flat, spacing)
+}
+
+/// Places a graph that hangs together.
+fn place_one(task: &Task, flat: &Flat, spacing: &Spacing) -> Result<PlacedFlat> {
+    let ends: Vec<(u32, u32)> = flat.edges.iter().map(|edge| (edge.from, edge.to)).collect();
+    let turned = rank::turned(task, flat.sizes.len(), &ends)?;
+    let edges = flat.edges.iter().zip(&turned).filter(|(edge, _)| edge.from != edge.to);
+    let arcs: Vec<rank::Arc> = edges.map(|(edge, turned)| rows::arc(flat, edge, *turned)).collect();
+    let ranks = rows::pinned(flat, rank::ranks(task, flat.sizes.len(), &arcs)?);
+    let mut rows = rows::Rows::of(flat, &turned, &ranks);
+    order::order(task, &mut rows)?;
+    route::routed(task, flat, spacing, &turned, &rows)
+}
+
+/// Lists of numbers, all in one.
+#[derive(Debug, Default)]
+struct Lists {
+    starts: Vec<u32>,
+    numbers: Vec<u32>,
+}
+
+impl Lists {
+    /// For each of `count` keys the numbers of the places where it stands in `keys`.
+    fn of(count: usize, keys: impl Iterator<Item = u32> + Clone) -> Lists {
+        let mut starts = vec![0u32; count + 1];
+        keys.clone().for_each(|key| starts[key as usize + 1] += 1);
+        for n in 0..count {
+            starts[n + 1] += starts[n];
+        }
+        let mut next = starts.clone();
+        let mut numbers = vec![0; starts[count] as usize];
+        for (number, key) in keys.enumerate() {
+            let at = &mut next[key as usize];
+            numbers[*at as usize] = number as u32;
+            *at += 1;
+        }
+        Lists { starts, numbers }
+    }
+
+    fn get(&self, key: u32) -> &[u32] {
+        &self.numbers[self.starts[key as usize] as usize..self.starts[key as usize + 1] as usize]
+    }
 }
 
 /// A line through points as cubic Bézier curves: the first point, then two control points and an end for each. It

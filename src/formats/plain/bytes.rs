@@ -15,10 +15,7 @@ pub static FORMAT: Format = Format {
     sniff: Some(sniff),
     takes_any: true,
     reads: &[Kind::Bytes],
-    targets: &[
-        Target::new("raw", "Raw bytes", &["bin", "raw", "dat"], &write::WRITER),
-        Target::new("svg", "SVG drawing", &["svg"], &write::SVG),
-    ],
+    targets: &[Target::new("raw", "Raw bytes", &["bin", "raw", "dat"], &write::WRITER)],
     ..Format::new("bytes", "Bytes", open)
 };
 

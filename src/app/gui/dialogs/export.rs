@@ -467,7 +467,8 @@ fn usual(choice: Choice, items: &[Item]) -> &'static [&'static str] {
     match (choice, items) {
         (Choice::Picture(_), _) => &["png"],
         (_, [only]) => match &only.content {
-            Content::Table(_) | Content::Graph(_) => &["parquet", "csv"],
+            Content::Table(_) => &["parquet", "csv"],
+            Content::Graph(_) => &["svg", "parquet", "csv"],
             Content::Array(array) if array.facts().sound.is_some() => &["wav", "npy"],
             Content::Array(_) => &["npy", "npz"],
             Content::Image(_) => &["png", "tiff"],
@@ -504,6 +505,7 @@ fn items_of(name: String, data: Data, attributes: Attributes) -> Vec<Item> {
     match data {
         Data::Table(table) => one(Content::Table(table)),
         Data::Image(image) => one(Content::Image(image)),
+        Data::Graph(graph) => one(Content::Graph(graph)),
         Data::Bytes(source) => one(Content::Bytes(source)),
         Data::Tables(tables) => tables
             .into_iter()

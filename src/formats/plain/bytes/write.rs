@@ -15,16 +15,6 @@ const PIECE: usize = 4 << 20;
 pub const WRITER: Writer =
     Writer { plain: true, streams: true, ..Writer::new(&[Kind::Bytes, Kind::Array], losses, write) };
 
-/// The writer of drawings, whose bytes are SVG already.
-pub const SVG: Writer = Writer { check: is_svg, ..Writer::new(&[Kind::Bytes], |_, _| Vec::new(), write) };
-
-fn is_svg(payload: &Payload) -> Result<()> {
-    match &payload.data {
-        Data::Bytes(source) if source.name().ends_with(".svg") => Ok(()),
-        _ => Err(Error::unsupported("SVG holds drawings of plots, and this is none")),
-    }
-}
-
 fn losses(payload: &Payload, _options: &Options) -> Vec<Loss> {
     let mut losses = Vec::new();
     if let Ok(array) = payload.array() {
