@@ -9,6 +9,7 @@
 mod lex;
 mod operation;
 mod types;
+mod words;
 
 #[cfg(test)]
 mod tests;

@@ -331,6 +331,10 @@ fn group(metadata: Option<&Json>) -> String {
     let path = fields.nth(1).unwrap_or_default();
     // A module that is called again has the number of the call behind its name.
     let path = path.split('@').next().unwrap_or_default();
+    // What passes put there for nodes of no module.
+    if path.starts_with("_empty_nn_module_stack") {
+        return String::new();
+    }
     let path = path.strip_prefix("L['self']").unwrap_or(path).trim_start_matches('.');
     path.replace('.', "/")
 }
@@ -342,9 +346,27 @@ fn dimension(size: &Json) -> Dimension {
     }
     let expression = size.get("as_expr").and_then(|expression| expression.get("expr_str"));
     match expression.and_then(Json::as_str) {
-        Some(name) => Dimension::Named(name.into()),
+        Some(name) => Dimension::Named(plain_expression(name).into()),
         None => Dimension::Open,
     }
+}
+
+/// An expression of SymPy's as it is read: of `Mul(Integer(2), Symbol('s77', positive=True))` `Mul(2, s77)`.
+fn plain_expression(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((at, word)) =
+        ["Symbol('", "Integer("].iter().filter_map(|word| Some((rest.find(word)?, *word))).min()
+    {
+        plain.push_str(rest.get(..at).unwrap_or_default());
+        let inner = rest.get(at + word.len()..).unwrap_or_default();
+        let end = inner.find(')').unwrap_or(inner.len());
+        let body = inner.get(..end).unwrap_or_default();
+        plain.push_str(body.split('\'').next().unwrap_or(body));
+        rest = inner.get(end + 1..).unwrap_or_default();
+    }
+    plain.push_str(rest);
+    plain
 }
 
 /// A value that is none of those that flow.

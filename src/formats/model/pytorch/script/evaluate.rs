@@ -5,7 +5,7 @@ use super::library::{Store, Stored};
 use super::make::{ATEN, Bound, Flow, Instance, Maker, PRIM, Type, Want};
 use super::syntax::{Expression, Name};
 use crate::bytes::error::Result;
-use crate::data::content::graph::{Attribute, Value};
+use crate::data::content::graph::Attribute;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -306,11 +306,6 @@ impl Maker<'_> {
             false => (ATEN, "slice"),
         };
         self.operator(domain, operator, &arguments, want, of.filter(|_| operator == "slice"))
-    }
-
-    /// A value that flows, of what is to be one.
-    pub(super) fn described(&mut self, path: &Arc<str>, value: Value) -> Bound {
-        Bound::Flow(self.weight(path, value))
     }
 }
 

@@ -280,7 +280,7 @@ fn escape(bytes: &[u8], text: &mut Vec<u8>) -> usize {
         return 2;
     }
     let digits = bytes.get(1..).unwrap_or_default();
-    let octal = digits.iter().take(3).take_while(|digit| (b'0'..=b'7').contains(digit)).count();
+    let octal = digits.iter().take(3).take_while(|digit| matches!(digit, b'0'..=b'7')).count();
     if octal > 0 {
         let value = digits.iter().take(octal).fold(0u32, |value, digit| value * 8 + u32::from(digit - b'0'));
         text.push(value as u8);
