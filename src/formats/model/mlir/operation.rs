@@ -352,12 +352,7 @@ impl<'a> Reader<'a> {
         let Some(mut region) = self.regions.pop() else {
             return Err(Error::bug("a region that was not begun"));
         };
-        let taken = std::mem::take(&mut region.taken);
-        for name in taken {
-            if !draft.taken.contains(&name) {
-                draft.taken.push(name);
-            }
-        }
+        draft.taken.append(&mut region.taken);
         draft.regions.push(region.builder.finish());
         read
     }
@@ -639,7 +634,9 @@ impl<'a> Reader<'a> {
             operands.iter().filter_map(|port| port.value).for_each(|id| region.builder.output(id));
             return Ok(());
         }
-        for name in draft.taken.iter().filter(|name| !draft.operands.contains(name)) {
+        // What the regions take from around them.
+        let mut known: HashSet<&String> = draft.operands.iter().collect();
+        for name in draft.taken.iter().filter(|name| known.insert(*name)) {
             let id = self.used(name)?;
             operands.push(Port::of(id));
         }

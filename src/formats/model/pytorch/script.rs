@@ -45,7 +45,7 @@ const FUNCTIONS: &str = "functions";
 /// The main method.
 const FORWARD: &str = "forward";
 /// Statements that are laid out in a graph in place of calls.
-const STATEMENTS: u64 = 1 << 18;
+const STATEMENTS: u64 = 1 << 17;
 /// The most functions that get graphs of their own.
 const APART: usize = 64;
 

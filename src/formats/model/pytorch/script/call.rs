@@ -6,6 +6,7 @@ use super::make::{ATEN, Bound, Maker, PRIM, Type, Want};
 use super::syntax::{Argument, Expression, Function, Name};
 use crate::bytes::error::Result;
 use crate::data::content::graph::Attribute;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Arguments with the names that they are given.
@@ -295,6 +296,9 @@ impl Maker<'_> {
     ) -> Result<Vec<Bound>> {
         let mut bound: Vec<Option<Bound>> = vec![None; function.parameters.len()];
         let first = usize::from(this.is_some());
+        let has_names = given.iter().any(|(name, _)| name.is_some());
+        let parameters = function.parameters.iter().filter(|_| has_names);
+        let places: HashMap<&Name, usize> = parameters.map(|parameter| &parameter.name).zip(0..).collect();
         if let Some(place) = bound.first_mut() {
             *place = this;
         }
@@ -304,7 +308,7 @@ impl Maker<'_> {
                 other => other,
             };
             let place = match name {
-                Some(name) => function.parameters.iter().position(|parameter| parameter.name == name),
+                Some(name) => places.get(&name).copied(),
                 None => Some(n + first),
             };
             if let Some(place) = place.and_then(|place| bound.get_mut(place)) {
@@ -331,7 +335,14 @@ impl Maker<'_> {
         (given, group): (Vec<Bound>, Arc<str>),
         want: Want<'_>,
     ) -> Result<Bound> {
-        let size = 1 + statements(&function.body);
+        let size = match self.sizes.get(&name) {
+            Some(size) => *size,
+            None => {
+                let size = 1 + statements(&function.body);
+                self.sizes.insert(name.clone(), size);
+                size
+            }
+        };
         if !self.has_room() || size > self.left || self.calling.contains(&name) {
             return self.apart(name, function, &given, want);
         }
@@ -358,7 +369,7 @@ impl Maker<'_> {
         for (parameter, bound) in function.parameters.iter().zip(given) {
             self.argument(&mut node, &parameter.name, bound)?;
         }
-        if !self.apart.contains(&name) {
+        if self.apart.len() < super::APART && !self.apart.contains(&name) {
             self.apart.push(name.clone());
         }
         self.made(node, want, function.returns.clone().map(Arc::new))

@@ -4,8 +4,8 @@ use super::constant::Constant;
 use super::make::{Bound, Draft, Flow, Maker, PRIM, RESULT, Type, Want};
 use super::syntax::{Expression, Function, Name, Statement};
 use crate::bytes::error::Result;
-use crate::data::content::graph::{Attribute, Operation, Port};
-use std::collections::HashSet;
+use crate::data::content::graph::{Attribute, Operation, Port, ValueId};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Operators that change a list which they take first.
@@ -176,9 +176,10 @@ impl Maker<'_> {
         let mut graphs = Vec::new();
         for (name, draft, bound) in [("then", then, bound_then), ("else", other, bound_other)] {
             self.resume(draft);
+            let bound: HashMap<Name, Bound> = bound.into_iter().collect();
             let mut types = Vec::new();
             for output in &merged {
-                let own = bound.iter().find(|(name, _)| name == output).map(|(_, bound)| bound.clone());
+                let own = bound.get(output).cloned();
                 let value = own.or_else(|| self.bound(output).cloned());
                 let flow = self.materialised(value.unwrap_or(Bound::Constant(Constant::None)), output)?;
                 let id = self.local(flow)?;
@@ -225,7 +226,7 @@ impl Maker<'_> {
 
     /// Adds bodies to a node: their graphs, and what they take from around them as inputs of the node.
     fn bodies(&mut self, node: &mut Operation, drafts: Vec<(&str, Draft)>) -> Result<()> {
-        let mut known = HashSet::new();
+        let mut known: HashSet<ValueId> = node.inputs.iter().filter_map(|port| port.value).collect();
         for (name, draft) in drafts {
             let captured: Vec<Flow> = draft.captured().to_vec();
             let graph = draft.finish();
@@ -235,7 +236,7 @@ impl Maker<'_> {
             node.subgraphs.push((name, Arc::new(graph)));
             for flow in captured {
                 let id = self.local(flow)?;
-                if known.insert(flow) && !node.inputs.iter().any(|port| port.value == Some(id)) {
+                if known.insert(id) {
                     node.inputs.push(Port::of(id));
                 }
             }
@@ -295,11 +296,11 @@ impl Maker<'_> {
             self.bind(name, Bound::Flow(flow))?;
         }
         self.block(body)?;
-        let bound = self.close_body()?;
+        let bound: HashMap<Name, Bound> = self.close_body()?.into_iter().collect();
         let wanted =
             has_condition.then_some(&counter).into_iter().chain(carried.iter().map(|(name, _)| name));
         for name in wanted {
-            let value = bound.iter().find(|(known, _)| known == name).map(|(_, bound)| bound.clone());
+            let value = bound.get(name).cloned();
             let flow = self.materialised(value.unwrap_or(Bound::Constant(Constant::None)), name)?;
             let id = self.local(flow)?;
             self.output(id);

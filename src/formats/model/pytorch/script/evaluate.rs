@@ -109,9 +109,8 @@ impl Maker<'_> {
             Bound::Object(instance) => self.attribute_of(instance, name, want),
             Bound::Tuple(items, Some(class)) => {
                 let class = self.library.class(self.task, class)?;
-                let fields = class.as_ref().and_then(|class| class.class()).map(|class| &class.fields);
-                let place = fields.and_then(|fields| fields.iter().position(|(field, _)| field == name));
-                match place.and_then(|place| items.get(place)) {
+                let place = class.as_ref().and_then(|class| class.field(name));
+                match place.and_then(|(place, _)| items.get(place)) {
                     Some(item) => Ok(item.clone()),
                     None => self.get(object, name, want, None),
                 }
@@ -129,8 +128,7 @@ impl Maker<'_> {
     fn field(&mut self, of: Option<&Expression>, name: &str) -> Result<Type> {
         let Some(class) = of.and_then(qualified) else { return Ok(None) };
         let class = self.library.class(self.task, &class)?;
-        let fields = class.as_ref().and_then(|class| class.class()).map(|class| &class.fields);
-        let found = fields.and_then(|fields| fields.iter().find(|(field, _)| &**field == name));
+        let found = class.as_ref().and_then(|class| class.field(name));
         Ok(found.map(|(_, of)| Arc::new(of.clone())))
     }
 

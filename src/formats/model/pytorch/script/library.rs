@@ -6,7 +6,7 @@ use super::super::rebuild::{self, What};
 use super::super::values;
 use super::constant::Constant;
 use super::parse;
-use super::syntax::{Class, Code, Function, Name};
+use super::syntax::{Class, Code, Expression, Function, Name};
 use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
@@ -45,6 +45,8 @@ struct File {
     code: Code,
     classes: HashMap<Name, usize>,
     functions: HashMap<Name, usize>,
+    /// By class: its methods and its fields.
+    parts: Vec<[HashMap<Name, usize>; 2]>,
     assigned: HashSet<Name>,
 }
 
@@ -62,7 +64,15 @@ impl ClassOf {
 
     /// A method by its name.
     pub(super) fn method(&self, name: &str) -> Option<Arc<Function>> {
-        self.class()?.methods.iter().find(|method| &*method.name == name).cloned()
+        let [methods, _] = self.file.parts.get(self.number)?;
+        self.class()?.methods.get(*methods.get(name)?).cloned()
+    }
+
+    /// The place and the type of a field by its name.
+    pub(super) fn field(&self, name: &str) -> Option<(usize, &Expression)> {
+        let [_, fields] = self.file.parts.get(self.number)?;
+        let place = *fields.get(name)?;
+        self.class()?.fields.get(place).map(|(_, of)| (place, of))
     }
 
     /// Whether code of the file assigns to an attribute of this name.
@@ -133,8 +143,13 @@ impl Library {
         let classes = code.classes.iter().enumerate().map(|(n, class)| (class.name.clone(), n)).collect();
         let functions =
             code.functions.iter().enumerate().map(|(n, function)| (function.name.clone(), n)).collect();
+        let parts = code.classes.iter().map(|class| {
+            let methods = class.methods.iter().map(|method| method.name.clone()).zip(0..).collect();
+            [methods, class.fields.iter().map(|(name, _)| name.clone()).zip(0..).collect()]
+        });
+        let parts = parts.collect();
         let assigned = code.assigned.iter().cloned().collect();
-        Ok(File { code, classes, functions, assigned })
+        Ok(File { code, classes, functions, parts, assigned })
     }
 
     /// The class of a qualified name: `__torch__.torch.nn.modules.conv.Conv2d`.

@@ -119,6 +119,8 @@ pub(super) struct Maker<'a> {
     pub(super) calling: Vec<Arc<str>>,
     /// Functions that stand as nodes, to be drawn by themselves.
     pub(super) apart: Vec<Arc<str>>,
+    /// How many statements functions have.
+    pub(super) sizes: HashMap<Arc<str>, u64>,
     /// Statements that may still be laid out in place of calls.
     pub(super) left: u64,
     depth: u32,
@@ -142,6 +144,7 @@ impl<'a> Maker<'a> {
             groups: vec!["".into()],
             calling: Vec::new(),
             apart: Vec::new(),
+            sizes: HashMap::new(),
             left,
             depth: 0,
             nodes: 0,
