@@ -141,7 +141,7 @@ fn functions(task: &Task, library: &Library, mut names: Vec<Arc<str>>) -> Result
     let mut at = 0;
     while let Some(name) = names.get(at).filter(|_| at < APART).cloned() {
         at += 1;
-        let mut maker = Maker::new(task, library, STATEMENTS >> 4);
+        let mut maker = Maker::new(task, library, STATEMENTS >> 7);
         maker.calling.push(name.clone());
         let made = match function(task, library, &name)? {
             Some(function) => maker.graph(&name, &function, None).unless_cancelled()?,

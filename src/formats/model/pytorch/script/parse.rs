@@ -113,7 +113,8 @@ impl<'a> Parser<'a> {
     }
 
     fn limit(&self, what: &str) -> Error {
-        Error::limit(format!("code: line {}: {what} more than {DEPTH} deep in each other", self.lexer.line))
+        let most = if what == "blocks" { BLOCKS } else { DEPTH };
+        Error::limit(format!("code: line {}: {what} more than {most} deep in each other", self.lexer.line))
     }
 
     fn shared(&mut self, name: &'a str) -> Name {
