@@ -88,7 +88,8 @@ fn open(opening: &Opening) -> Result<Node> {
     if let Some(name) = program.name {
         root = root.attribute("sym_name", name);
     }
-    for (name, value) in program.attributes {
+    let attributes = program.attributes.into_iter().filter(|(name, _)| &**name != "sym_name");
+    for (name, value) in attributes {
         root = root.attribute(name.to_string(), value.to_string());
     }
     let mut functions = program.functions;

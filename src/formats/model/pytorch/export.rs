@@ -4,6 +4,8 @@
 //! <https://docs.pytorch.org/docs/stable/export/pt2_archive.html>
 
 mod graph;
+#[cfg(test)]
+mod tests;
 
 use super::archive::{Container, load, part};
 use super::array::{self, Made};

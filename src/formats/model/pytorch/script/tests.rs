@@ -159,7 +159,8 @@ fn code_that_cannot_be_drawn_is_told_and_the_tensors_are_shown() {
         let told = document.root.remarks.iter().any(|remark| says.is_some_and(|says| remark.contains(says)));
         assert_eq!(told, says.is_some(), "{name}: {:?}", document.root.remarks);
         assert!(matches!(node(&document, "conv.weight").content, Some(Content::Array(_))), "{name}");
-        assert!(matches!(node(&document, "code/__torch__.py").content, Some(Content::Text(_))), "{name}");
+        let code = node(&document, "code/__torch__.py");
+        assert!(matches!(code.content, Some(Content::Text(_))) || name == "no_code.pt", "{name}");
     }
     let document = opened("malformed/itself.pt");
     let graph = self::graph(&document.root);
