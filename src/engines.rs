@@ -43,6 +43,7 @@ pub mod attributes;
 pub mod avro;
 pub mod bits;
 pub mod blosc;
+pub mod bodies;
 pub mod delimited;
 pub mod examples;
 pub mod flatbuffer;

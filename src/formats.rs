@@ -61,6 +61,7 @@ pub mod model {
     pub mod huggingface;
     pub mod keras;
     pub mod lightgbm;
+    pub mod mlir;
     pub mod mxnet_params;
     pub mod mxnet_symbol;
     pub mod onnx;
@@ -178,6 +179,7 @@ pub static FORMATS: &[&Format] = &[
     &model::mxnet_symbol::FORMAT,
     &model::pmml::FORMAT,
     &model::openvino::FORMAT,
+    &model::mlir::FORMAT,
     &model::tflite::FORMAT,
     &model::tf_graphdef::FORMAT,
     &model::keras::FORMAT,

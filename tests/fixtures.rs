@@ -97,7 +97,7 @@ fn documents(folder: &Path, out: &mut Vec<PathBuf>) {
 }
 
 /// Fixtures that another format opens than the one in whose folder they lie.
-const OTHERS: [(&str, &str); 37] = [
+const OTHERS: [(&str, &str); 40] = [
     ("onnx/external.bin", "bytes"),
     ("parquet/hive", "dataset"),
     ("parquet/hive_escaped", "dataset"),
@@ -111,6 +111,9 @@ const OTHERS: [(&str, &str); 37] = [
     // What the reference reads.
     ("pytorch/expected.json", "json"),
     ("coco/expected.json", "json"),
+    ("torchscript/graphs.json", "json"),
+    ("torch_export/graphs.json", "json"),
+    ("mlir/counts.json", "json"),
     // The pictures that annotations are of.
     ("coco/annotations/panoptic_val/one.png", "png"),
     ("coco/val/one.png", "png"),

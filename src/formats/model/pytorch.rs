@@ -9,6 +9,7 @@
 //! | `export` | exported programs (`.pt2`), whose tensors are described in JSON |
 //! | `distributed` | checkpoints of `torch.distributed`: a folder, tensors in pieces |
 //! | `rebuild` | what the calls say of a tensor |
+//! | `script` | the code of TorchScript as graphs |
 //! | `survey` | the storages of a pickle, and who shares them |
 //! | `storage`, `types` | storages by their keys, the types of their elements |
 //! | `array`, `sparse` | tensors as arrays |
@@ -20,6 +21,7 @@ mod distributed;
 mod export;
 mod legacy;
 mod rebuild;
+mod script;
 mod sparse;
 mod storage;
 mod survey;
@@ -32,10 +34,11 @@ mod tests;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
-use crate::data::content::Kind;
+use crate::data::content::{Content, Kind};
 use crate::data::format::{Format, Opening};
 use crate::data::node::{Children, Listing, Node, page_of};
 use crate::data::sniff::{Head, Match};
+use crate::engines::pickle::Values;
 use crate::engines::shards::{Shard, Shards};
 use archive::{Container, Loaded};
 use std::ops::Range;
@@ -55,7 +58,7 @@ pub static FORMAT: Format = Format {
 pub static SCRIPT: Format = Format {
     extensions: &["ptl", "torchscript", "pt", "pth"],
     sniff: Some(sniff_archive),
-    reads: &[Kind::Array],
+    reads: &[Kind::Graph, Kind::Array],
     holds_weights: true,
     framework: Some("pt"),
     ..Format::new("torchscript", "TorchScript module", open_script)
@@ -65,7 +68,7 @@ pub static SCRIPT: Format = Format {
 pub static EXPORTED: Format = Format {
     extensions: &["pt2"],
     sniff: Some(sniff_archive),
-    reads: &[Kind::Array],
+    reads: &[Kind::Graph, Kind::Array],
     holds_weights: true,
     framework: Some("pt"),
     ..Format::new("torch_export", "PyTorch exported program", open_exported)
@@ -158,7 +161,7 @@ fn open_archive(task: &Task, container: &Container) -> Result<Node> {
     let report = container.report(task)?;
     let taken = ["data.pkl"];
     let mut root = match container.has("data.pkl") {
-        true => main(task, container, &taken)?,
+        true => main(task, container, &taken)?.0,
         false if container.has(".data/extern_modules") => {
             let root = Node::new("", "package").separator("");
             with_after(root, container.others(task, &[".data/"], &[])?)
@@ -173,8 +176,8 @@ fn open_archive(task: &Task, container: &Container) -> Result<Node> {
     Ok(root.python(report))
 }
 
-/// What the main pickle holds, then the members beside it.
-fn main(task: &Task, container: &Container, taken: &[&str]) -> Result<Node> {
+/// What the main pickle holds, then the members beside it; and its values, where it could be read.
+fn main(task: &Task, container: &Container, taken: &[&str]) -> Result<(Node, Option<Values>)> {
     let Loaded { values, survey } = match container
         .bytes(task, "data.pkl")
         .and_then(|bytes| archive::load(task, &bytes, container.stores(task, "data/", "")?))
@@ -183,7 +186,7 @@ fn main(task: &Task, container: &Container, taken: &[&str]) -> Result<Node> {
         Err(error) if error.is_cancelled() => return Err(error),
         Err(error) => {
             let root = Node::new("", "file").separator("").problem(error);
-            return Ok(with_after(root, container.others(task, &[], &[])?));
+            return Ok((with_after(root, container.others(task, &[], &[])?), None));
         }
     };
     let mut root = values.root("");
@@ -198,7 +201,7 @@ fn main(task: &Task, container: &Container, taken: &[&str]) -> Result<Node> {
         let count = crate::bytes::display::plural(unused, "storage");
         root.remarks.push(format!("{count} that nothing in its pickle refers to"));
     }
-    Ok(with_after(root, container.others(task, storages, taken)?))
+    Ok((with_after(root, container.others(task, storages, taken)?), Some(values)))
 }
 
 fn open_script(opening: &Opening) -> Result<Node> {
@@ -209,19 +212,26 @@ fn open_script(opening: &Opening) -> Result<Node> {
         return Err(Error::other_format(""));
     }
     let report = container.report(task)?;
-    let mut root = main(task, &container, &["data.pkl", "constants.pkl"])?;
+    let (mut root, values) = main(task, &container, &["data.pkl", "constants.pkl"])?;
+    let mut constants = None;
     if container.has("constants.pkl") {
         let stores = container.stores(task, "constants/", "")?;
-        let constants =
+        let loaded =
             container.bytes(task, "constants.pkl").and_then(|bytes| archive::load(task, &bytes, stores));
-        let node = match constants {
-            Ok(loaded) => loaded.values.root("constants"),
+        let node = match loaded {
+            Ok(loaded) => constants.insert(loaded.values).root("constants"),
             Err(error) if error.is_cancelled() => return Err(error),
             Err(error) => Node::new("constants", "tuple").problem(error),
         };
         if node.problem.is_some() || node.has_children() {
             root = with_after(root, vec![Arc::new(node)]);
         }
+    }
+    if let Some(values) = values {
+        let drawn = script::draw(task, container.clone(), values, constants)?;
+        root = with_after(root, drawn.after);
+        root.content = root.content.take().or(drawn.graph.map(Content::Graph));
+        root.remarks.extend(drawn.remark);
     }
     let root = container.describe(task, root)?;
     Ok(root.python(report))
@@ -230,9 +240,8 @@ fn open_script(opening: &Opening) -> Result<Node> {
 fn open_exported(opening: &Opening) -> Result<Node> {
     let container = container(opening.task, opening.source)?;
     if container.has(export::OLD) {
-        let root = Node::new("", "program").separator("");
-        let root = with_after(root, container.others(opening.task, &[], &[])?);
         let report = container.report(opening.task)?;
+        let root = export::open_old(opening.task, &container)?;
         return Ok(container.describe(opening.task, root)?.python(report));
     }
     let format = container.bytes(opening.task, "archive_format").unwrap_or_default();

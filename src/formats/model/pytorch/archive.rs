@@ -26,6 +26,7 @@ const EXAMINED: u64 = 256 << 20;
 const NESTED: u32 = 2;
 
 /// An archive of PyTorch's.
+#[derive(Clone)]
 pub(super) struct Container {
     pub(super) archive: Archive,
     /// The folder that all of it lies in, with its slash; empty where there is none.

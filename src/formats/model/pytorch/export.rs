@@ -3,18 +3,25 @@
 //! checkpoints and `serialized_exported_program.json`, whose members are shown.
 //! <https://docs.pytorch.org/docs/stable/export/pt2_archive.html>
 
-use super::archive::{Container, part};
+mod graph;
+#[cfg(test)]
+mod tests;
+
+use super::archive::{Container, load, part};
 use super::array::{self, Made};
 use super::rebuild::{Storage, Strided};
 use super::storage::Stores;
 use super::types;
+use super::values;
 use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
 use crate::data::content::Content;
 use crate::data::format::Options;
 use crate::data::node::Node;
+use crate::engines::bodies;
 use crate::engines::modules::{self, Leaf};
+use graph::Weights;
 use serde_json::{Map, Value as Json};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -25,6 +32,10 @@ const FOLDERS: [(&str, &str); 2] =
 
 /// The program in the archives before 2.8.
 pub(super) const OLD: &str = "serialized_exported_program.json";
+/// Its checkpoints.
+const OLD_STATES: [&str; 2] = ["serialized_state_dict.pt", "serialized_constants.pt"];
+/// The folder of the graphs, from 2.8 on.
+const MODELS: &str = "models/";
 
 /// Opens a program.
 pub(super) fn open(task: &Task, container: &Container) -> Result<Node> {
@@ -52,10 +63,82 @@ pub(super) fn open(task: &Task, container: &Container) -> Result<Node> {
     let storages: Vec<&str> =
         if problems.is_empty() { vec!["data/weights/", "data/constants/"] } else { Vec::new() };
     let taken: Vec<&str> = taken.iter().map(String::as_str).collect();
-    let others = container.others(task, &storages, &taken)?;
+    let mut others = container.others(task, &storages, &taken)?;
     let mut root = Node::new("", "program");
     root.problem = problems.into_iter().next();
+    let weights: Weights =
+        leaves.iter().map(|tensor| (tensor.name.clone(), tensor.name.as_str().into())).collect();
+    let folder = format!("{}{MODELS}", container.prefix);
+    let names = container.archive.members.iter().filter_map(|member| member.name.strip_prefix(&folder));
+    let names: Vec<String> = names.filter(|name| name.ends_with(".json")).map(str::to_owned).collect();
+    let mut further = Vec::new();
+    for (n, name) in names.iter().enumerate() {
+        let member = format!("{MODELS}{name}");
+        if n == 0 {
+            others.extend(draw(task, container, &mut root, &member, &weights)?);
+            continue;
+        }
+        let mut node = Node::new(name.trim_end_matches(".json"), "program");
+        let below = draw(task, container, &mut node, &member, &weights)?;
+        further.push(super::with_after(node, below.into_iter().collect()));
+    }
+    if !further.is_empty() {
+        others.push(Arc::new(Node::new("programs", "group").listed(further)));
+    }
     Ok(modules::tree(root, leaves, others))
+}
+
+/// A program as it was saved before 2.8: the members, and the graph.
+pub(super) fn open_old(task: &Task, container: &Container) -> Result<Node> {
+    let mut root = Node::new("", "program").separator("");
+    let mut members = container.others(task, &[], &[])?;
+    let mut weights = Weights::new();
+    for name in OLD_STATES.into_iter().filter(|name| container.has(name)) {
+        if let Ok(names) = state_names(task, container, name).unless_cancelled()? {
+            weights.extend(names);
+        }
+    }
+    members.extend(draw(task, container, &mut root, OLD, &weights)?);
+    Ok(super::with_after(root, members))
+}
+
+/// The tensors of a checkpoint in the archive, by their names: their paths in the document.
+fn state_names(task: &Task, container: &Container, name: &str) -> Result<Weights> {
+    let stored = part(task, container, name)?;
+    let source = stored.source;
+    let inner = Container::open(task, &source)?.ok_or_else(|| Error::malformed("no checkpoint"))?;
+    let loaded = load(task, &inner.bytes(task, "data.pkl")?, inner.stores(task, "data/", "")?)?;
+    let named = values::state(loaded.values.pickle()).unwrap_or_default();
+    Ok(named.into_iter().map(|(key, _)| (key.clone(), format!("{name}/{key}").into())).collect())
+}
+
+/// Gives a node the graph of a program and what it says of itself; the bodies of its nodes as a group. What is wrong with
+/// the graph is a remark, since the tensors are there without it.
+fn draw(
+    task: &Task,
+    container: &Container,
+    node: &mut Node,
+    member: &str,
+    weights: &Weights,
+) -> Result<Option<Arc<Node>>> {
+    let made = container.bytes(task, member).and_then(|text| {
+        limits::check(text.len() as u64, limits::HEADER, "a program")?;
+        let json: Json =
+            serde_json::from_slice(&text).map_err(|error| Error::malformed(format!("program: {error}")))?;
+        graph::program(task, &json, weights)
+    });
+    let made = match made.unless_cancelled()? {
+        Ok(made) => made,
+        Err(error) => {
+            node.remarks.push(format!("its graph could not be drawn: {}", error.in_node(member).message()));
+            return Ok(None);
+        }
+    };
+    node.attributes.extend(made.attributes.into_iter().map(|(name, value)| (name, value.into())));
+    let graph = Arc::new(made.graph);
+    let group = bodies::node(&graph).map(Arc::new);
+    node.content = Some(Content::Graph(graph));
+    Ok(group)
 }
 
 /// The tensors of one file of descriptions.

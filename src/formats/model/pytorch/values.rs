@@ -242,7 +242,7 @@ fn is_mark(name: &str) -> bool {
 }
 
 /// What a tag of TorchScript's is on: `restore_type_tag(value, type)`, `build_intlist([…])`.
-fn tagged(pickle: &Pickle, object: &Object) -> Option<Id> {
+pub(super) fn tagged(pickle: &Pickle, object: &Object) -> Option<Id> {
     let (module, _) = pickle.global(object.class)?;
     let first = || pickle.tuple(object.arguments)?.first().copied();
     if module == "torch.jit._pickle" { first() } else { None }
