@@ -298,6 +298,11 @@ impl Builder {
         Ok(ValueId(number as u32))
     }
 
+    /// What is known of a value so far.
+    pub fn peek(&self, id: ValueId) -> Option<&Value> {
+        self.graph.values.get(id.index())
+    }
+
     /// What is known of a value, to be changed.
     pub fn describe(&mut self, id: ValueId) -> Option<&mut Value> {
         self.graph.values.get_mut(id.index())
