@@ -433,7 +433,12 @@ fn many_rows_are_the_same_in_steps() {
 fn a_node_of_a_graph_comes_with_what_its_operator_does() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/onnx/net.onnx");
     let text = String::from_utf8(gander(&["show", path, "--node", "0"]).stdout).unwrap();
-    for words in ["Conv", "W: stem.conv.weight  float32 [8, 3, 3, 3]", "pads = [1, 1, 1, 1]", "The convolution operator"] {
+    for words in [
+        "Conv",
+        "W: stem.conv.weight  float32 [8, 3, 3, 3]",
+        "pads = [1, 1, 1, 1]",
+        "The convolution operator",
+    ] {
         assert!(text.contains(words), "{words}: {text}");
     }
     let out = gander(&["show", path, "--node", "/stem/conv/Conv", "--json"]);

@@ -45,7 +45,8 @@ def facts(values):
         shape = None
         if tensor.HasField("shape"):
             shape = [
-                dim.dim_value if dim.HasField("dim_value") else dim.dim_param or None
+                # Below zero is another spelling of open.
+                dim.dim_param or None if not dim.HasField("dim_value") else dim.dim_value if dim.dim_value >= 0 else None
                 for dim in tensor.shape.dim
             ]
         found[value.name] = (word(tensor.elem_type) if tensor.elem_type else None, shape)

@@ -71,6 +71,10 @@ enum Kind {
     Reshapes,
     /// It changes the order of the axes.
     Transposes,
+    /// It makes one of all elements along some axes: what is open behind it was open before.
+    Reduces,
+    /// It puts inputs one behind the other along an axis.
+    Concatenates,
     /// Anything else.
     Free,
     /// It has products, or is not known.
@@ -88,6 +92,9 @@ impl Name {
         let plain: String = own.chars().filter(|c| *c != '_').map(|c| c.to_ascii_lowercase()).collect();
         let kind = match plain.as_str() {
             "transpose" | "permute" => Kind::Transposes,
+            "mean" | "sum" | "all" | "any" | "argmax" | "argmin" => Kind::Reduces,
+            name if name.starts_with("reduce") => Kind::Reduces,
+            "concat" | "concatenation" => Kind::Concatenates,
             name if free::KEEPS.contains(&name) => Kind::Keeps,
             name if free::RESHAPES.contains(&name) => Kind::Reshapes,
             name if free::OTHERS.contains(&name) => Kind::Free,
@@ -134,6 +141,10 @@ impl<'a> Counter<'a> {
             let keeps = match name.kind {
                 Kind::Keeps => true,
                 Kind::Free => false,
+                Kind::Reduces => self.rest(from).is_some(),
+                Kind::Concatenates => {
+                    matches!(self.attribute(node, "axis"), Some(Attribute::Int(1..)))
+                }
                 Kind::Transposes => {
                     let order = self.ints(node, "perm").or_else(|| self.ints(node, "dims"));
                     order.is_some_and(|order| order.first() == Some(&0))
@@ -307,7 +318,23 @@ impl<'a> Counter<'a> {
             "Einsum" => return self.einsum(node),
             _ => return None,
         };
-        self.out(node)?.checked_mul(inner)
+        if let Some(out) = self.out(node) {
+            return out.checked_mul(inner);
+        }
+        // The shape of the output may not be known, or have names of its own, where those of what goes in are.
+        let columns = match name {
+            "FULLY_CONNECTED" | "FullyConnected" => self.lengths(node, 1, |w| w.get(..1))?,
+            "Gemm" if !self.is_set(node, "transA") => {
+                let at = usize::from(!self.is_set(node, "transB"));
+                self.lengths(node, 1, |b| b.get(at..at + 1))?
+            }
+            "MatMul" if !["transpose_a", "transpose_b"].iter().any(|name| self.is_set(node, name)) => {
+                self.lengths(node, 1, |b| if b.len() == 2 { b.get(1..) } else { None })?
+            }
+            _ => return None,
+        };
+        let rows = self.input(node, 0)?;
+        self.elements(rows)?.checked_mul(columns)
     }
 
     /// PyTorch's. Its weights are out, in of a group, kernel; of transposed convolutions in, out of a group, kernel.

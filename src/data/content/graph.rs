@@ -227,10 +227,11 @@ impl Graph {
         })
     }
 
-    /// Elements of the weights that a node takes.
+    /// Elements of the weights that a node takes; saturating, since a file may say anything.
     pub fn parameters(&self, node: &Operation) -> u64 {
         let values = node.inputs.iter().filter_map(|port| self.value(port.value?));
-        values.filter(|value| value.weight.is_some()).filter_map(|value| value.elements).sum()
+        let elements = values.filter(|value| value.weight.is_some()).filter_map(|value| value.elements);
+        elements.fold(0, u64::saturating_add)
     }
 
     /// Adds what was concluded of a value. What the file says of it stays.

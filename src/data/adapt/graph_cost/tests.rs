@@ -89,6 +89,9 @@ fn an_open_batch_counts_as_one_and_other_open_lengths_as_unknown() {
     }
     assert_eq!(one("Conv", &["1 3 H 8", "4 3 3 3"], "1 4 ? 6", &[]).nodes, [None]);
     assert_eq!(one("MatMul", &["N 10", "10 N"], "N N", &[]).nodes, [None]);
+    // An exporter's own name for the batch behind a node.
+    let turned = [("transB", Attribute::Int(1))];
+    assert_eq!(one("Gemm", &["N 10", "4 10"], "Gemm_0 4", &turned).sum(), 40);
     assert_eq!(one("MatMul", &["N S 10", "10 4"], "N S 4", &[]).nodes, [None]);
     let full = u64::MAX.to_string();
     assert_eq!(one("MatMul", &[&format!("{full} 2"), "2 2"], &format!("{full} 2"), &[]).nodes, [None]);
@@ -111,6 +114,22 @@ fn what_only_moves_or_maps_is_free_and_what_is_unknown_is_not() {
     }
     let found = one("Mystery", &["1 4"], "1 4", &[]);
     assert_eq!((found.sum(), found.unknown()), (0, 1));
+}
+
+/// A product whose output has no shape in the file.
+#[test]
+fn a_product_is_counted_from_what_goes_in() {
+    let mut builder = Builder::new("g");
+    let mut node = Operation { operator: "MatMul".into(), ..Operation::default() };
+    for (name, lengths) in [("x", "? 4"), ("w", "4 3")] {
+        let id = builder.value(name).unwrap();
+        builder.describe(id).unwrap().shape = Some(shape(lengths));
+        node.inputs.push(Port::of(id));
+    }
+    builder.input(node.inputs.first().unwrap().value.unwrap());
+    node.outputs.push(Port::of(builder.value("y").unwrap()));
+    builder.node(node).unwrap();
+    assert_eq!(macs(&builder.finish()), Macs { nodes: vec![Some(12)], is_per_sample: true });
 }
 
 /// Between nodes an open first dimension stays the batch only where nothing is folded into it.

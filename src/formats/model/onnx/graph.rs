@@ -19,7 +19,9 @@ const TENSORS: usize = 1 << 24;
 /// How deep graphs may lie in graphs.
 const DEPTH: usize = 24;
 /// The most bytes of functions that are gone through for the types of what calls of them give.
-const CALLED: usize = 1 << 26;
+const CALLED: usize = 1 << 25;
+/// As many bytes a node counts as, beside its own.
+const CALLED_NODE: usize = 512;
 /// The most elements of small tensors that are followed in a graph.
 const FOLLOWED: usize = 1 << 18;
 /// The most dimensions of a shape that is concluded.
@@ -470,7 +472,9 @@ impl<'a> GraphReader<'a> {
         }
         bindings.extend(node.attributes.iter().map(|(name, value)| (name.to_string(), value.clone())));
         graph.bindings = Some(bindings);
-        let Some(left) = self.left.checked_sub(part.bytes().len().max(1)) else { return Ok(Vec::new()) };
+        let work =
+            nodes.len().saturating_add(1).saturating_mul(CALLED_NODE).saturating_add(part.bytes().len());
+        let Some(left) = self.left.checked_sub(work) else { return Ok(Vec::new()) };
         self.left = left;
         self.deeper(|reader| reader.nodes(nodes, &mut graph))?;
         let output = |id: ValueId| {

@@ -280,7 +280,7 @@ impl Step<'_> {
     }
 
     fn shape_of_shape(&self) -> Option<Shape> {
-        Some(vec![Fixed(self.part_of_shape()?.len() as u64)])
+        Some(vec![self.part_of_shape().map_or(Open, |shape| Fixed(shape.len() as u64))])
     }
 
     /// What stands in one of several attributes; tensors were looked at where the node was read.

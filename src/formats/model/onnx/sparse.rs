@@ -199,9 +199,10 @@ impl Array for SparseArray {
             let Some(at) = at.collect::<Option<Vec<u64>>>() else { continue };
             let to = (ravel(&at, &wanted) as usize).saturating_mul(width);
             let from = number.saturating_mul(width);
-            if let (Some(to), Some(from)) =
-                (out.get_mut(to..to.saturating_add(width)), stored.bytes.get(from..from.saturating_add(width)))
-            {
+            if let (Some(to), Some(from)) = (
+                out.get_mut(to..to.saturating_add(width)),
+                stored.bytes.get(from..from.saturating_add(width)),
+            ) {
                 to.copy_from_slice(from);
             }
         }

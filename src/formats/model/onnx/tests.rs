@@ -1,4 +1,5 @@
 use super::*;
+use crate::bytes::task::Task;
 use crate::data::content::Graph;
 use crate::data::content::array::read;
 use crate::data::content::graph::Dimension;
