@@ -191,7 +191,7 @@ fn operators_that_choose_and_repeat() {
     assert_eq!(of("h"), "float32 [2, 3, 15, 15]");
     assert_eq!(of("j"), "float32 [1, 5, 14, 9]");
     // What is made later is not known yet.
-    assert_eq!((of("l"), of("n")), ("float32 ".into(), "float32 [2, 5, 14, 14]".into()));
+    assert_eq!((of("l"), of("n")), ("? ".into(), "float32 [2, 5, 14, 14]".into()));
     assert_eq!(
         (of("o"), of("p"), of("q")),
         ("int64 [2, 10]".into(), "float32 [2, 5, 6]".into(), "float32 [2, 5, 6]".into())
