@@ -30,6 +30,7 @@
 //! | [`parquet_write`] | rows as row groups of Parquet files |
 //! | [`avro`](mod@avro) | Avro's bytes, and the container around records, for who writes them |
 //! | [`numpy`], [`matlab`](mod@matlab) | the header of an NPY array; how MATLAB counts |
+//! | [`operators`](mod@operators) | what operators of graphs do, in the words of who defines them |
 //! | [`headers`](mod@headers) | what headers keep of attributes and dimensions |
 //! | [`widen`](mod@widen) | numbers for formats that have only some of the types |
 //! | [`archive`](mod@archive) | the members of an archive as a tree |
@@ -60,6 +61,7 @@ pub mod msgpack;
 pub mod multifile;
 pub mod netcdf;
 pub mod numpy;
+pub mod operators;
 pub mod parquet_write;
 pub mod pickle;
 pub mod pictures;

@@ -428,3 +428,27 @@ fn many_rows_are_the_same_in_steps() {
             .all(|(row, n)| *row == serde_json::json!([n.to_string(), format!("name, {n}")]))
     );
 }
+
+#[test]
+fn a_node_of_a_graph_comes_with_what_its_operator_does() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/onnx/net.onnx");
+    let text = String::from_utf8(gander(&["show", path, "--node", "0"]).stdout).unwrap();
+    for words in [
+        "Conv",
+        "W: stem.conv.weight  float32 [8, 3, 3, 3]",
+        "pads = [1, 1, 1, 1]",
+        "The convolution operator",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let out = gander(&["show", path, "--node", "/stem/conv/Conv", "--json"]);
+    let json: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    assert_eq!((&json["node"], &json["op"], &json["parameters"]), (&0.into(), &"Conv".into(), &224.into()));
+    assert_eq!(json["documentation"]["inputs"][1]["name"], "W");
+    assert_eq!(json["documentation"]["since"], 22);
+    let array = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/npy/constant.npy");
+    for wrong in [["show", path, "--node", "8"], ["show", array, "--node", "0"]] {
+        let out = gander(&wrong);
+        assert!(matches!(out.status.code(), Some(1 | 2)) && out.stdout.is_empty(), "{wrong:?}");
+    }
+}

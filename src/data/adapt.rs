@@ -10,6 +10,7 @@ mod embedded;
 mod field;
 mod frame;
 pub mod graph;
+pub mod graph_cost;
 mod lenient;
 mod long;
 mod mapped;

@@ -4,6 +4,7 @@ use arrow::datatypes::FieldRef;
 use gander::bytes::display;
 use gander::bytes::error::UnlessCancelled;
 use gander::bytes::limits;
+use gander::data::adapt::graph_cost;
 use gander::data::content::graph::{self, Dimension, Operation, Port, ValueId};
 use gander::data::content::{Array, Content, Graph, Image, Kind, Rows, Table, Text};
 use gander::data::dtype::DType;
@@ -177,11 +178,16 @@ pub(crate) fn graph_facts(graph: &Graph) -> Json {
     };
     json!({
         "name": graph.name, "nodes": graph.nodes().len(), "operators": graph.operators(),
-        "inputs": ends(&graph.inputs), "outputs": ends(&graph.outputs),
+        "inputs": ends(&graph.inputs), "outputs": ends(&graph.outputs), "macs": cost(&graph_cost::macs(graph)),
     })
 }
 
 /// A shape as a list of lengths, names and nulls; null where it is open.
+/// The multiply-accumulate operations of a graph: those of one of the batch, where its size is open.
+fn cost(macs: &graph_cost::Macs) -> Json {
+    json!({ "sum": macs.sum(), "unknown": macs.unknown(), "per_sample": macs.is_per_sample })
+}
+
 fn shape(value: &graph::Value) -> Json {
     let length = |length: &Dimension| match length {
         Dimension::Fixed(length) => Json::from(*length),
@@ -193,21 +199,7 @@ fn shape(value: &graph::Value) -> Json {
 
 /// The nodes and edges of a graph (CLI.md, *show --json*).
 pub(crate) fn graph_whole(graph: &Graph) -> Json {
-    let names = |ports: &[Port]| -> Json {
-        let name = |port: &Port| port.value.and_then(|value| graph.value(value)).map(|value| &*value.name);
-        ports.iter().map(name).collect()
-    };
-    let node = |node: &Operation| {
-        let attributes: Map<String, Json> = node
-            .attributes
-            .iter()
-            .map(|(name, value)| (name.to_string(), attribute_of_node(value)))
-            .collect();
-        json!({
-            "name": &*node.name, "op": &*node.operator, "domain": &*node.domain, "group": &*node.group,
-            "inputs": names(&node.inputs), "outputs": names(&node.outputs), "attributes": attributes,
-        })
-    };
+    let macs = graph_cost::macs(graph);
     let edge = |edge: graph::Edge| {
         let value = graph.value(edge.value);
         json!({
@@ -217,8 +209,24 @@ pub(crate) fn graph_whole(graph: &Graph) -> Json {
         })
     };
     json!({
-        "nodes": graph.nodes().iter().map(node).collect::<Vec<_>>(),
+        "nodes": graph.nodes().iter().zip(&macs.nodes).map(|(node, macs)| graph_node(graph, node, *macs)).collect::<Vec<_>>(),
         "edges": graph.edges().map(edge).collect::<Vec<_>>(),
+        "macs": cost(&macs),
+    })
+}
+
+/// A node of a graph, with its multiply-accumulate operations.
+pub(crate) fn graph_node(graph: &Graph, node: &Operation, macs: Option<u64>) -> Json {
+    let names = |ports: &[Port]| -> Json {
+        let name = |port: &Port| port.value.and_then(|value| graph.value(value)).map(|value| &*value.name);
+        ports.iter().map(name).collect()
+    };
+    let attributes: Map<String, Json> =
+        node.attributes.iter().map(|(name, value)| (name.to_string(), attribute_of_node(value))).collect();
+    json!({
+        "name": &*node.name, "op": &*node.operator, "domain": &*node.domain, "group": &*node.group,
+        "inputs": names(&node.inputs), "outputs": names(&node.outputs), "attributes": attributes,
+        "parameters": graph.parameters(node), "macs": macs,
     })
 }
 

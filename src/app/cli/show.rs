@@ -1,6 +1,7 @@
 //! `gander show`: values — rows of a table, elements of an array, lines of a text, pixels.
 
 mod lists;
+mod node;
 mod out;
 
 use super::{json, progress};
@@ -13,7 +14,7 @@ use gander::data::cell;
 use gander::data::content::{Array, Content, Image, Rect, Rows, Table, Text};
 use gander::data::node::Node;
 use gander::data::region::Region;
-use gander::{Error, Task};
+use gander::{Document, Error, Task};
 use lists::{Lists, append};
 use out::Out;
 use serde_json::{Value as Json, json};
@@ -38,6 +39,9 @@ pub(crate) struct Args {
     /// A slice as in NumPy: I,A..B,A..B..S
     #[arg(long, allow_hyphen_values = true)]
     slice: Option<String>,
+    /// One node of a graph, by number or name, with what its operator does
+    #[arg(long)]
+    node: Option<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -75,6 +79,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     {
         return Ok(super::usage(words));
     }
+    if let Some(wanted) = &args.node {
+        return one_node(args, &document, &node, wanted);
+    }
     let (mut notes, mut out) = (Notes::new(), Out::default());
     let bytes = document.source.known_len();
     let printed = progress::with_progress(&task, || {
@@ -94,6 +101,23 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
         // With JSON the error is the end of what was printed of the object.
         Err(error) => super::failed(&error, &path, args.json && !out.has_begun()),
+    }
+}
+
+/// Prints one node of the graph that a node of the tree is.
+fn one_node(args: &Args, document: &Document, node: &Node, wanted: &str) -> anyhow::Result<ExitCode> {
+    let Some(Content::Graph(graph)) = &node.content else {
+        return Ok(super::usage(format!("--node {wanted}: what is shown is no graph")));
+    };
+    let nested = node.formats.last().or(document.root.formats.last());
+    let format = nested.copied().unwrap_or(document.format);
+    let mut out = Out::default();
+    match node::show(graph, format.id, wanted, args.json, &mut out) {
+        Err(words) => Ok(super::usage(words)),
+        Ok(()) => match out.print() {
+            Err(error) if !out.is_closed() => Err(error.into()),
+            _ => Ok(super::status(document)),
+        },
     }
 }
 

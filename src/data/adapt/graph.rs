@@ -8,7 +8,8 @@ use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 
 /// The nodes, in the order of the file: `node` (its number), `name`, `operator`, `domain`, `group`, `inputs` and `outputs`
-/// (names of values), `parameters` (elements of its weights), `attributes` (JSON).
+/// (names of values), `parameters` (elements of its weights), `macs` (multiply-accumulate operations, as
+/// [`graph_cost`](super::graph_cost) counts them; null where they are not known), `attributes` (JSON).
 ///
 /// # Errors
 /// `Bug` where columns are of different lengths.
@@ -40,6 +41,7 @@ pub fn nodes(graph: &Graph) -> Result<Arc<dyn Table>> {
             "parameters",
             Arc::new(UInt64Array::from_iter_values(nodes.iter().map(|node| graph.parameters(node)))),
         ),
+        ("macs", Arc::new(UInt64Array::from(super::graph_cost::macs(graph).nodes))),
         ("attributes", Arc::new(StringArray::from_iter_values(attributes))),
     ])
 }

@@ -227,10 +227,11 @@ impl Graph {
         })
     }
 
-    /// Elements of the weights that a node takes.
+    /// Elements of the weights that a node takes; saturating, since a file may say anything.
     pub fn parameters(&self, node: &Operation) -> u64 {
         let values = node.inputs.iter().filter_map(|port| self.value(port.value?));
-        values.filter(|value| value.weight.is_some()).filter_map(|value| value.elements).sum()
+        let elements = values.filter(|value| value.weight.is_some()).filter_map(|value| value.elements);
+        elements.fold(0, u64::saturating_add)
     }
 
     /// Adds what was concluded of a value. What the file says of it stays.
@@ -296,6 +297,11 @@ impl Builder {
         }
         self.graph.values.push(value);
         Ok(ValueId(number as u32))
+    }
+
+    /// What is known of a value so far.
+    pub fn peek(&self, id: ValueId) -> Option<&Value> {
+        self.graph.values.get(id.index())
     }
 
     /// What is known of a value, to be changed.

@@ -7,22 +7,22 @@
 //! its initializers below it; behind them stand the values of constants, sparse initializers, the bodies of nodes and
 //! of functions, and graphs for training. What the file leaves open of shapes is concluded where operators are simple.
 
+mod attribute;
 mod graph;
 mod infer;
+mod sparse;
 mod tensor;
 mod types;
 
 use crate::bytes::error::{Error, Result, UnlessCancelled};
-use crate::bytes::source::Source;
-use crate::bytes::task::Task;
 use crate::data::content::{Content, Kind};
 use crate::data::format::{Format, Opening};
-use crate::data::node::Node;
+use crate::data::node::{Node, Value};
 use crate::data::sniff::{Head, Match};
 use crate::engines::modules;
 use crate::engines::protobuf::{Field, Part, Value as Wire};
-use graph::{Made, Maker};
-use std::collections::HashSet;
+use graph::{GraphReader, ModelGraph};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use tensor::{Files, Weight};
 
@@ -104,7 +104,7 @@ fn is_graph(bytes: &[u8]) -> bool {
 /// The fields of a model.
 #[derive(Default)]
 struct Model<'a> {
-    attributes: Vec<(String, serde_json::Value)>,
+    attributes: Vec<(String, Value)>,
     opsets: Vec<(String, u64)>,
     graph: Option<Part<'a>>,
     functions: Vec<Part<'a>>,
@@ -117,20 +117,21 @@ impl<'a> Model<'a> {
         let mut metadata = Vec::new();
         let mut problem = None;
         for field in whole.fields() {
-            let Field { number, value, .. } = match field {
+            let Field { number: field, value, .. } = match field {
                 Ok(field) => field,
                 Err(error) => {
                     problem = Some(error);
                     break;
                 }
             };
-            let text = |name: &str| (name.to_owned(), serde_json::Value::from(value.text()));
-            match number {
-                1 => model.attributes.push(("ir_version".to_owned(), value.uint().into())),
+            let text = |name: &str| (name.to_owned(), Value::from(value.text()));
+            let number = |name: &str, number: serde_json::Value| (name.to_owned(), Value::from(number));
+            match field {
+                1 => model.attributes.push(number("ir_version", value.uint().into())),
                 2 => model.attributes.push(text("producer_name")),
                 3 => model.attributes.push(text("producer_version")),
                 4 => model.attributes.push(text("domain")),
-                5 => model.attributes.push(("model_version".to_owned(), (value.uint() as i64).into())),
+                5 => model.attributes.push(number("model_version", (value.uint() as i64).into())),
                 6 => model.attributes.push(text("doc_string")),
                 7 => model.graph = Some(value.part()),
                 8 => model.opsets.push(opset(value.part())?),
@@ -140,12 +141,13 @@ impl<'a> Model<'a> {
                 _ => {}
             }
         }
-        model.attributes.retain(|(_, value)| value.as_str() != Some(""));
+        model.attributes.retain(|(_, value)| !value.to_string().is_empty());
         let opsets = model.opsets.iter().map(|(domain, version)| {
             let domain = if domain.is_empty() { "ai.onnx" } else { domain };
             (domain.to_owned(), serde_json::Value::from(*version))
         });
-        model.attributes.push(("opset_import".to_owned(), serde_json::Value::Object(opsets.collect())));
+        let opsets = serde_json::Value::Object(opsets.collect());
+        model.attributes.push(("opset_import".to_owned(), opsets.into()));
         model.attributes.extend(metadata.into_iter().map(|(name, value)| (name, value.into())));
         Ok((model, problem))
     }
@@ -181,46 +183,40 @@ fn opset(part: Part) -> Result<(String, u64)> {
 fn open(opening: &Opening) -> Result<Node> {
     let (task, source) = (opening.task, opening.source);
     let bytes = source.read(task, 0..source.len(task)?)?;
-    let (model, problem) = Model::parse(Part::new(&bytes, 0))?;
+    let (mut model, problem) = Model::parse(Part::new(&bytes, 0))?;
     let mut root = Node::new("", "file").separator("");
     root.problem = problem;
-    for (name, value) in model.attributes.clone() {
-        let value = match value {
-            serde_json::Value::String(text) => text.into(),
-            other => other.into(),
-        };
-        root.attributes.push((name, value));
-    }
+    root.attributes.extend(std::mem::take(&mut model.attributes));
     let Some(graph) = model.graph else {
         root.problem.get_or_insert_with(|| Error::malformed("a model without a graph"));
         return Ok(root);
     };
     let files = Arc::new(Files::new(source.clone()));
-    let mut maker = Maker::new(task, source, &model.functions)?;
-    let mut made = maker.graph(graph, "")?;
-    root.problem = root.problem.take().or(made.problem.take());
-    root.remarks.append(&mut made.remarks);
+    let mut reader = GraphReader::new(task, files.clone(), &model.functions)?;
+    let mut main = reader.graph(graph, "")?;
+    root.problem = root.problem.take().or(main.problem.take());
+    root.remarks.append(&mut main.remarks);
     let mut after = Vec::new();
-    let initializers = std::mem::take(&mut made.initializers);
-    extras(&mut made, &files, &mut after);
-    functions(&mut maker, &model, &files, &mut after)?;
-    training(&mut maker, &model, &files, &mut after)?;
-    subgraphs(made.subgraphs, &files, &mut after);
-    root.content = Some(Content::Graph(Arc::new(made.graph)));
+    let initializers = std::mem::take(&mut main.initializers);
+    extras(&mut main, &files, &mut after);
+    functions(&mut reader, &model, &files, &mut after)?;
+    training(&mut reader, &model, &files, &mut after)?;
+    subgraphs(main.subgraphs, &files, &mut after);
+    root.content = Some(Content::Graph(main.graph));
     Ok(modules::tree(root, leaves(initializers, &files), after))
 }
 
 /// The initializers under names that differ.
 fn leaves(tensors: Vec<tensor::Tensor>, files: &Arc<Files>) -> Vec<Weight> {
-    let mut known = HashSet::new();
+    let (mut known, mut again) = (HashSet::new(), HashMap::<String, u64>::new());
     let named = |tensor: tensor::Tensor| {
-        let mut name = if tensor.name.is_empty() { "unnamed".to_owned() } else { tensor.name.clone() };
-        let own = name.clone();
-        for again in 2.. {
-            if known.insert(name.clone()) {
-                break;
-            }
-            name = format!("{own} ({again})");
+        let own = if tensor.name.is_empty() { "unnamed".to_owned() } else { tensor.name.clone() };
+        let mut name = own.clone();
+        while !known.insert(name.clone()) {
+            // Counted on, so that a million of one name are no work.
+            let number = again.entry(own.clone()).or_insert(1);
+            *number += 1;
+            name = format!("{own} ({number})");
         }
         Weight { tensor, name, files: files.clone() }
     };
@@ -228,8 +224,8 @@ fn leaves(tensors: Vec<tensor::Tensor>, files: &Arc<Files>) -> Vec<Weight> {
 }
 
 /// The constants and sparse initializers of a graph, as groups.
-fn extras(made: &mut Made, files: &Arc<Files>, after: &mut Vec<Arc<Node>>) {
-    let constants = std::mem::take(&mut made.constants);
+fn extras(read: &mut ModelGraph, files: &Arc<Files>, after: &mut Vec<Arc<Node>>) {
+    let constants = std::mem::take(&mut read.constants);
     if !constants.is_empty() {
         let nodes = constants.into_iter().map(|(name, tensor)| {
             let files = files.clone();
@@ -237,54 +233,54 @@ fn extras(made: &mut Made, files: &Arc<Files>, after: &mut Vec<Arc<Node>>) {
         });
         after.push(Arc::new(Node::new("constants", "group").listed(nodes.collect())));
     }
-    let sparse = std::mem::take(&mut made.sparse);
+    let sparse = std::mem::take(&mut read.sparse);
     if !sparse.is_empty() {
-        let nodes = sparse.into_iter().map(|sparse| {
-            let parts = [("values", sparse.values), ("indices", sparse.indices)];
-            let parts = parts.into_iter().filter_map(|(name, tensor)| Some(tensor?.node(name, files)));
-            let shape = crate::bytes::display::shape(&sparse.shape);
-            Node::new(sparse.name, "sparse tensor").attribute("shape", shape).listed(parts.collect())
-        });
+        let nodes = sparse.into_iter().map(|sparse| sparse.node(files));
         after.push(Arc::new(Node::new("sparse", "group").listed(nodes.collect())));
     }
 }
 
 /// A graph that is not the main one, with its own initializers.
-fn node_of(name: String, label: &'static str, mut made: Made, files: &Arc<Files>) -> Node {
+fn node_of(name: String, label: &'static str, mut read: ModelGraph, files: &Arc<Files>) -> Node {
     let mut node = Node::new(name, label);
-    node.problem = made.problem.take();
-    node.remarks.append(&mut made.remarks);
+    node.problem = read.problem.take();
+    node.remarks.append(&mut read.remarks);
     let mut below: Vec<Arc<Node>> = Vec::new();
-    for tensor in std::mem::take(&mut made.initializers) {
+    for tensor in std::mem::take(&mut read.initializers) {
         below.push(Arc::new(tensor.node(&tensor.name, files)));
     }
-    extras(&mut made, files, &mut below);
-    subgraphs(std::mem::take(&mut made.subgraphs), files, &mut below);
-    node.content = Some(Content::Graph(Arc::new(made.graph)));
+    extras(&mut read, files, &mut below);
+    subgraphs(std::mem::take(&mut read.subgraphs), files, &mut below);
+    node.content = Some(Content::Graph(read.graph));
     match below.is_empty() {
         true => node,
         false => Node { children: crate::data::node::Children::Listed(Arc::new(below)), ..node },
     }
 }
 
-fn subgraphs(list: Vec<(String, Made)>, files: &Arc<Files>, after: &mut Vec<Arc<Node>>) {
+fn subgraphs(list: Vec<(String, ModelGraph)>, files: &Arc<Files>, after: &mut Vec<Arc<Node>>) {
     if !list.is_empty() {
-        let nodes = list.into_iter().map(|(name, made)| node_of(name, "subgraph", made, files));
+        let nodes = list.into_iter().map(|(name, read)| node_of(name, "subgraph", read, files));
         after.push(Arc::new(Node::new("subgraphs", "group").listed(nodes.collect())));
     }
 }
 
-fn functions(maker: &mut Maker, model: &Model, files: &Arc<Files>, after: &mut Vec<Arc<Node>>) -> Result<()> {
+fn functions(
+    reader: &mut GraphReader,
+    model: &Model,
+    files: &Arc<Files>,
+    after: &mut Vec<Arc<Node>>,
+) -> Result<()> {
     let mut nodes = Vec::new();
     for part in &model.functions {
-        let (name, made) = match maker.function(*part).unless_cancelled()? {
-            Ok(made) => made,
+        let (name, read) = match reader.function(*part).unless_cancelled()? {
+            Ok(read) => read,
             Err(error) => {
                 nodes.push(Node::new(format!("function {}", nodes.len()), "function").problem(error));
                 continue;
             }
         };
-        nodes.push(node_of(name, "function", made, files));
+        nodes.push(node_of(name, "function", read, files));
     }
     if !nodes.is_empty() {
         after.push(Arc::new(Node::new("functions", "group").listed(nodes)));
@@ -293,7 +289,12 @@ fn functions(maker: &mut Maker, model: &Model, files: &Arc<Files>, after: &mut V
 }
 
 /// Graphs that set up and run a step of training.
-fn training(maker: &mut Maker, model: &Model, files: &Arc<Files>, after: &mut Vec<Arc<Node>>) -> Result<()> {
+fn training(
+    reader: &mut GraphReader,
+    model: &Model,
+    files: &Arc<Files>,
+    after: &mut Vec<Arc<Node>>,
+) -> Result<()> {
     let mut nodes = Vec::new();
     for (number, info) in model.training.iter().enumerate() {
         let mut group = Node::new(number.to_string(), "training");
@@ -311,8 +312,8 @@ fn training(maker: &mut Maker, model: &Model, files: &Arc<Files>, after: &mut Ve
                 }
                 _ => continue,
             };
-            let made = maker.graph(value.part(), &format!("training/{number}/{name}"))?;
-            graphs.push(node_of(name.to_owned(), "graph", made, files));
+            let read = reader.graph(value.part(), &format!("training/{number}/{name}"))?;
+            graphs.push(node_of(name.to_owned(), "graph", read, files));
         }
         nodes.push(group.listed(graphs));
     }
@@ -320,12 +321,6 @@ fn training(maker: &mut Maker, model: &Model, files: &Arc<Files>, after: &mut Ve
         after.push(Arc::new(Node::new("training", "group").listed(nodes)));
     }
     Ok(())
-}
-
-/// The bytes of a model and the task that reads them.
-pub(super) struct Place<'a> {
-    task: &'a Task,
-    source: &'a Source,
 }
 
 #[cfg(test)]

@@ -1,11 +1,15 @@
 //! `GraphProto`, `FunctionProto`, `NodeProto`: the graph that they describe.
 
-use super::tensor::Tensor;
-use super::{Place, infer, pair, types};
+use super::attribute::AttributeProto;
+use super::infer::{Literal, Output, Step};
+use super::sparse::SparseTensor;
+use super::tensor::{Files, Tensor};
+use super::{pair, types};
 use crate::bytes::error::{Error, Result, UnlessCancelled};
-use crate::bytes::source::Source;
 use crate::bytes::task::Task;
-use crate::data::content::graph::{Attribute, Builder, Dimension, Graph, Operation, Port, scope};
+use crate::data::content::graph::{
+    Attribute, Builder, Dimension, Graph, Operation, Port, Value, ValueId, scope,
+};
 use crate::engines::protobuf::{Field, Part, Value as Wire};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,50 +18,74 @@ use std::sync::Arc;
 const TENSORS: usize = 1 << 24;
 /// How deep graphs may lie in graphs.
 const DEPTH: usize = 24;
+/// The most bytes of functions that are gone through for the types of what calls of them give.
+const CALLED: usize = 1 << 25;
+/// As many bytes a node counts as, beside its own.
+const CALLED_NODE: usize = 512;
+/// The most elements of small tensors that are followed in a graph.
+const FOLLOWED: usize = 1 << 18;
+/// The most dimensions of a shape that is concluded.
+const RANK: usize = 64;
 
 /// A graph and what lies beside its nodes.
 #[derive(Default)]
-pub(super) struct Made {
-    pub(super) graph: Graph,
+pub(super) struct ModelGraph {
+    pub(super) graph: Arc<Graph>,
     pub(super) initializers: Vec<Tensor>,
     /// Tensors that stand in attributes, by their names in the tree.
     pub(super) constants: Vec<(String, Tensor)>,
-    pub(super) sparse: Vec<Sparse>,
+    pub(super) sparse: Vec<SparseTensor>,
     /// The bodies of nodes, by their names in the tree.
-    pub(super) subgraphs: Vec<(String, Made)>,
+    pub(super) subgraphs: Vec<(String, ModelGraph)>,
     /// The first thing that is wrong with it; what could be read is there.
     pub(super) problem: Option<Error>,
     pub(super) remarks: Vec<String>,
 }
 
-/// A `SparseTensorProto`.
-#[derive(Default)]
-pub(super) struct Sparse {
-    pub(super) name: String,
-    pub(super) shape: Vec<u64>,
-    pub(super) values: Option<Tensor>,
-    pub(super) indices: Option<Tensor>,
+/// A function of the model: an operator that is made of others.
+struct Function<'a> {
+    /// Its path in the tree.
+    path: Arc<str>,
+    part: Part<'a>,
 }
 
-/// Makes the graphs of one model.
-pub(super) struct Maker<'a> {
-    place: Place<'a>,
-    /// The functions by domain and name: their paths in the tree.
-    functions: HashMap<(String, String), Arc<str>>,
+/// Reads the graphs of one model.
+pub(super) struct GraphReader<'a> {
+    task: &'a Task,
+    files: Arc<Files>,
+    /// By domain and name.
+    functions: HashMap<(String, String), Function<'a>>,
     /// Operators' names and such, each once.
     texts: HashMap<String, Arc<str>>,
     depth: usize,
+    /// How many bytes of functions may still be gone through for calls of them.
+    left: usize,
 }
 
-/// The graph while it is made.
-struct Draft<'p> {
+/// A graph while it is read.
+#[derive(Default)]
+pub(super) struct PartialGraph<'p> {
     builder: Builder,
-    made: Made,
+    read: ModelGraph,
     /// The path of its node in the tree; empty for the main graph.
     path: &'p str,
+    /// The graph around it, whose values it may use.
+    outer: Option<&'p PartialGraph<'p>>,
+    /// The attributes of the call of a function.
+    bindings: Option<HashMap<String, Attribute>>,
+    /// Which values are tensors of the file: whether among the constants, and the number there.
+    tensors: HashMap<ValueId, (bool, usize)>,
+    /// Values that were followed from node to node.
+    literals: HashMap<ValueId, Literal>,
+    /// Elements of all of them.
+    followed: usize,
 }
 
-impl Draft<'_> {
+impl<'p> PartialGraph<'p> {
+    fn new(path: &'p str, outer: Option<&'p PartialGraph<'p>>) -> Self {
+        PartialGraph { path, outer, ..PartialGraph::default() }
+    }
+
     /// The path of something below the graph.
     fn below(&self, name: &str) -> Arc<str> {
         match self.path {
@@ -66,32 +94,87 @@ impl Draft<'_> {
         }
     }
 
+    /// What is known of a value so far.
+    pub(super) fn value(&self, id: ValueId) -> Option<&Value> {
+        self.builder.peek(id)
+    }
+
+    fn tensor(&self, id: ValueId) -> Option<&Tensor> {
+        match *self.tensors.get(&id)? {
+            (true, number) => self.read.constants.get(number).map(|(_, tensor)| tensor),
+            (false, number) => self.read.initializers.get(number),
+        }
+    }
+
+    /// The tensor in an attribute of the node that was read last, by its path.
+    pub(super) fn constant(&self, path: &str) -> Option<&Tensor> {
+        let (name, tensor) = self.read.constants.last()?;
+        path.ends_with(name.as_str()).then_some(tensor)
+    }
+
+    /// The values of a small tensor of whole numbers.
+    pub(super) fn literal(&self, id: ValueId, task: &Task, files: &Files) -> Option<Literal> {
+        match self.literals.get(&id) {
+            Some(literal) => Some(literal.clone()),
+            None => self.tensor(id)?.literal(task, files),
+        }
+    }
+
+    /// The values of a small tensor of floats.
+    pub(super) fn floats(&self, id: ValueId, task: &Task, files: &Files) -> Option<Vec<f64>> {
+        self.tensor(id)?.floats(task, files)
+    }
+
     /// Tells a value that it is a tensor of the tree.
-    fn weight(&mut self, name: &str, tensor: &Tensor, path: Arc<str>) -> Result<()> {
+    fn weight(&mut self, name: &str, dtype: String, shape: &[u64], path: Arc<str>) -> Result<ValueId> {
         let id = self.builder.value(name)?;
         if let Some(value) = self.builder.describe(id) {
-            value.dtype = Some(tensor.type_name().into());
-            value.shape = Some(tensor.shape.iter().map(|length| Dimension::Fixed(*length)).collect());
-            (value.weight, value.elements) = (Some(path), tensor.elements());
+            value.dtype = Some(dtype.into());
+            value.shape = Some(shape.iter().map(|length| Dimension::Fixed(*length)).collect());
+            (value.weight, value.elements) = (Some(path), crate::bytes::limits::elements(shape).ok());
         }
-        Ok(())
+        Ok(id)
+    }
+
+    fn follow(&mut self, id: ValueId, literal: Literal) {
+        self.followed = self.followed.saturating_add(literal.items.len().max(1));
+        if self.followed <= FOLLOWED {
+            self.literals.insert(id, literal);
+        }
+    }
+
+    /// Adds what was concluded of a value. What the file says of it stays.
+    fn conclude(&mut self, id: ValueId, output: Output) {
+        if let Some(literal) = output.literal {
+            self.follow(id, literal);
+        }
+        let shape = output.shape.filter(|shape| shape.len() <= RANK);
+        let Some(value) = self.builder.describe(id) else { return };
+        if value.dtype.is_none() && output.dtype.is_some() {
+            (value.dtype, value.is_inferred) = (output.dtype, true);
+        }
+        if value.shape.is_none() && shape.is_some() {
+            (value.shape, value.is_inferred) = (shape, true);
+        }
     }
 }
 
-impl<'a> Maker<'a> {
-    pub(super) fn new(task: &'a Task, source: &'a Source, functions: &[Part]) -> Result<Self> {
-        let mut maker = Maker {
-            place: Place { task, source },
+impl<'a> GraphReader<'a> {
+    pub(super) fn new(task: &'a Task, files: Arc<Files>, functions: &[Part<'a>]) -> Result<Self> {
+        let mut reader = GraphReader {
+            task,
+            files,
             functions: HashMap::new(),
             texts: HashMap::new(),
             depth: 0,
+            left: CALLED,
         };
         for part in functions {
             let key = named(*part)?;
             let path = format!("functions/{}", path_of(&key)).into();
-            maker.functions.insert(key, path);
+            reader.functions.insert(key, Function { path, part: *part });
         }
-        Ok(maker)
+        Ok(reader)
     }
 
     fn text(&mut self, text: String) -> Arc<str> {
@@ -107,12 +190,15 @@ impl<'a> Maker<'a> {
     ///
     /// # Errors
     /// That it was cancelled; `Limit`. What is malformed is the graph's problem.
-    pub(super) fn graph(&mut self, part: Part, path: &str) -> Result<Made> {
-        self.deeper(|maker| {
-            let mut draft = Draft { builder: Builder::default(), made: Made::default(), path };
-            let filled = maker.fill(part, &mut draft).unless_cancelled()?;
-            draft.made.problem = draft.made.problem.take().or(filled.err());
-            Ok(maker.finish(draft))
+    pub(super) fn graph(&mut self, part: Part, path: &str) -> Result<ModelGraph> {
+        self.inner(part, path, None)
+    }
+
+    fn inner(&mut self, part: Part, path: &str, outer: Option<&PartialGraph>) -> Result<ModelGraph> {
+        self.deeper(|reader| {
+            let mut graph = PartialGraph::new(path, outer);
+            let filled = reader.fill(part, &mut graph).unless_cancelled()?;
+            Ok(finished(graph, filled.err()))
         })
     }
 
@@ -126,61 +212,45 @@ impl<'a> Maker<'a> {
         made
     }
 
-    fn finish(&self, draft: Draft) -> Made {
-        let mut made = draft.made;
-        made.graph = draft.builder.finish();
-        let known: HashMap<&str, &Tensor> = {
-            let constants = made.constants.iter().map(|(name, tensor)| (name.as_str(), tensor));
-            let own = made.initializers.iter().map(|tensor| (tensor.name.as_str(), tensor));
-            constants.chain(own).collect()
-        };
-        let integers = |name: &str| known.get(name)?.small_integers(self.place.task, self.place.source);
-        infer::shapes(&mut made.graph, &integers);
-        made
-    }
-
-    fn fill(&mut self, part: Part, draft: &mut Draft) -> Result<()> {
+    fn fill(&mut self, part: Part, graph: &mut PartialGraph) -> Result<()> {
         let (mut nodes, mut values, mut name) = (Vec::new(), Vec::new(), String::new());
         for field in part.fields() {
             let Field { number, value, .. } = field?;
             match number {
                 1 => nodes.push(value.part()),
                 2 => name = value.text(),
-                5 => {
-                    let tensor = match Tensor::parse(value.part()) {
-                        Ok(tensor) => tensor,
-                        Err(error) => {
-                            draft.made.problem.get_or_insert(error);
-                            continue;
-                        }
-                    };
-                    let path = draft.below(&tensor.name);
-                    draft.weight(&tensor.name, &tensor, path)?;
-                    if draft.made.initializers.len() >= TENSORS {
-                        return Err(Error::limit(format!("more than {TENSORS} tensors")));
-                    }
-                    draft.made.initializers.push(tensor);
-                }
+                5 => initializer(value.part(), graph)?,
                 11..=13 => values.push((number, value.part())),
-                15 => draft.made.sparse.push(sparse(value.part())?),
+                15 => {
+                    let sparse = SparseTensor::parse(value.part())?;
+                    let path = graph.below(&format!("sparse/{}", sparse.name));
+                    if !sparse.name.is_empty() {
+                        graph.weight(&sparse.name, sparse.type_name(), &sparse.shape, path)?;
+                    }
+                    graph.read.sparse.push(sparse);
+                }
                 _ => {}
             }
         }
-        draft.builder.rename(name);
+        graph.builder.rename(name);
         for (number, part) in values {
-            self.value(number, part, draft)?;
+            self.value(number, part, graph)?;
         }
+        self.nodes(nodes, graph)
+    }
+
+    fn nodes(&mut self, nodes: Vec<Part>, graph: &mut PartialGraph) -> Result<()> {
         for (number, part) in nodes.into_iter().enumerate() {
             if number % 1_024 == 0 {
-                self.place.task.check()?;
+                self.task.check()?;
             }
-            self.node(part, number, draft)?;
+            self.node(part, number, graph)?;
         }
         Ok(())
     }
 
     /// A `ValueInfoProto`: an input, an output or what is known of a value between.
-    fn value(&mut self, number: u32, part: Part, draft: &mut Draft) -> Result<()> {
+    fn value(&mut self, number: u32, part: Part, graph: &mut PartialGraph) -> Result<()> {
         let (mut name, mut found) = (String::new(), types::Type::default());
         for field in part.fields() {
             let field = field?;
@@ -190,29 +260,29 @@ impl<'a> Maker<'a> {
                 _ => {}
             }
         }
-        let id = draft.builder.value(&name)?;
-        if let Some(value) = draft.builder.describe(id) {
+        let id = graph.builder.value(&name)?;
+        if let Some(value) = graph.builder.describe(id) {
             value.dtype = found.dtype.or(value.dtype.take());
             value.shape = found.shape.or(value.shape.take());
         }
         match number {
-            11 => draft.builder.input(id),
-            12 => draft.builder.output(id),
+            11 => graph.builder.input(id),
+            12 => graph.builder.output(id),
             _ => {}
         }
         Ok(())
     }
 
-    fn node(&mut self, part: Part, number: usize, draft: &mut Draft) -> Result<()> {
+    fn node(&mut self, part: Part, number: usize, graph: &mut PartialGraph) -> Result<()> {
         let mut node = Operation::default();
         let (mut attributes, mut scopes, mut outputs) = (Vec::new(), None, Vec::new());
         for field in part.fields() {
             let Field { number, value, .. } = field?;
             match number {
-                1 => node.inputs.push(port(value, draft)?),
+                1 => node.inputs.push(self.taken(value, graph)?),
                 2 => {
                     outputs.push(value.text());
-                    node.outputs.push(port(value, draft)?);
+                    node.outputs.push(port(value, graph)?);
                 }
                 3 => node.name = value.text().into(),
                 4 => node.operator = self.text(value.text()),
@@ -230,97 +300,217 @@ impl<'a> Maker<'a> {
         let group = scopes.as_deref().and_then(module).unwrap_or_else(|| scope(&node.name).to_owned());
         node.group = self.text(group);
         let key = (node.domain.to_string(), node.operator.to_string());
-        node.function = self.functions.get(&key).cloned();
+        let function = self.functions.get(&key).map(|function| (function.path.clone(), function.part));
+        node.function = function.as_ref().map(|(path, _)| path.clone());
         let own = match (&*node.name, outputs.first()) {
             ("", Some(output)) => output.clone(),
             ("", None) => format!("{} {number}", node.operator),
             (name, _) => name.to_owned(),
         };
+        let mut is_open = false;
         for part in attributes {
-            self.attribute(part, &own, &outputs, &mut node, draft)?;
+            is_open |= self.attribute(part, &own, &outputs, &mut node, graph)?;
         }
-        draft.builder.node(node)
+        // What an attribute is that a call of a function sets nobody knows here.
+        if !is_open {
+            let found = match function {
+                Some((_, part)) => self.called(part, &node, graph).unless_cancelled()?.unwrap_or_default(),
+                None => Step { graph, node: &node, task: self.task, files: &self.files }.outputs(),
+            };
+            for (port, output) in node.outputs.iter().zip(found) {
+                if let Some(id) = port.value {
+                    graph.conclude(id, output);
+                }
+            }
+        }
+        graph.builder.node(node)
     }
 
+    /// What a node takes. A value that the graph does not have is that of a graph around it.
+    fn taken(&self, value: Wire, graph: &mut PartialGraph) -> Result<Port> {
+        let name = value.text();
+        if name.is_empty() || graph.builder.known(&name).is_some() {
+            return port(value, graph);
+        }
+        let mut around = graph.outer;
+        while let Some(outer) = around {
+            let Some(theirs) = outer.builder.known(&name) else {
+                around = outer.outer;
+                continue;
+            };
+            let literal = outer.literal(theirs, self.task, &self.files);
+            let known = outer.value(theirs).cloned().unwrap_or_default();
+            let id = graph.builder.value(&name)?;
+            if let Some(value) = graph.builder.describe(id) {
+                let is_typed = known.dtype.is_some() || known.shape.is_some();
+                let is_inferred = known.is_inferred || (is_typed && known.weight.is_none());
+                *value = Value { is_inferred, ..known };
+            }
+            if let Some(literal) = literal {
+                graph.follow(id, literal);
+            }
+            return Ok(Port::of(id));
+        }
+        port(value, graph)
+    }
+
+    /// Adds an attribute to a node; whether it is one that a call of the function around the node sets.
     fn attribute(
         &mut self,
         part: Part,
         own: &str,
         outputs: &[String],
         node: &mut Operation,
-        draft: &mut Draft,
-    ) -> Result<()> {
-        let raw = Raw::parse(part)?;
-        let name = self.text(raw.name.clone());
-        for (n, part) in raw.tensors.iter().enumerate() {
+        graph: &mut PartialGraph,
+    ) -> Result<bool> {
+        let proto = AttributeProto::parse(part)?;
+        let name = self.text(proto.name.clone());
+        for (n, part) in proto.tensors.iter().enumerate() {
             let tensor = Tensor::parse(*part)?;
-            let output = outputs.first().filter(|_| &*node.operator == "Constant" && raw.name == "value");
+            let output = outputs.first().filter(|_| &*node.operator == "Constant" && proto.name == "value");
             let place = match output {
                 Some(output) => output.clone(),
                 None if n == 0 => format!("{own}.{name}"),
                 None => format!("{own}.{name}.{n}"),
             };
-            let path = draft.below(&format!("constants/{place}"));
+            let path = graph.below(&format!("constants/{place}"));
             let what = format!("{} {}", tensor.type_name(), crate::bytes::display::shape(&tensor.shape));
             if let Some(output) = output {
-                draft.weight(output, &tensor, path.clone())?;
+                let id = graph.weight(output, tensor.type_name(), &tensor.shape, path.clone())?;
+                graph.tensors.insert(id, (true, graph.read.constants.len()));
             }
             node.attributes.push((name.clone(), Attribute::Tensor(Some(path), what)));
-            draft.made.constants.push((place, tensor));
+            graph.read.constants.push((place, tensor));
         }
-        for (n, part) in raw.graphs.iter().enumerate() {
+        for (n, part) in proto.graphs.iter().enumerate() {
             let called = if n == 0 { format!("{own}.{name}") } else { format!("{own}.{name}.{n}") };
-            let path = draft.below(&format!("subgraphs/{called}"));
-            let made = self.graph(*part, &path)?;
-            let what = crate::bytes::display::plural(made.graph.nodes().len() as u64, "node");
+            let path = graph.below(&format!("subgraphs/{called}"));
+            let body = self.inner(*part, &path, Some(&*graph))?;
+            let what = crate::bytes::display::plural(body.graph.nodes().len() as u64, "node");
             node.attributes.push((name.clone(), Attribute::Graph(format!("graph of {what}"))));
-            node.subgraphs.push((name.clone(), Arc::new(made.graph.clone())));
-            draft.made.subgraphs.push((called, made));
+            node.subgraphs.push((name.clone(), body.graph.clone()));
+            graph.read.subgraphs.push((called, body));
         }
-        if let Some(value) = raw.value() {
+        if let Some(reference) = &proto.reference {
+            match graph.bindings.as_ref().map(|bindings| bindings.get(reference).cloned()) {
+                // The call leaves it at what it is by default.
+                Some(None) => return Ok(false),
+                Some(Some(value)) => {
+                    node.attributes.push((name, value));
+                    return Ok(false);
+                }
+                None => {}
+            }
+        }
+        let is_open = proto.reference.is_some();
+        if let Some(value) = proto.value() {
             node.attributes.push((name, value));
         }
-        Ok(())
+        Ok(is_open)
     }
 
     /// A `FunctionProto`: its name in the tree, and its body.
     ///
     /// # Errors
     /// As [`graph`](Self::graph).
-    pub(super) fn function(&mut self, part: Part) -> Result<(String, Made)> {
+    pub(super) fn function(&mut self, part: Part) -> Result<(String, ModelGraph)> {
         let name = path_of(&named(part)?);
         let path = format!("functions/{name}");
-        self.deeper(|maker| {
-            let mut draft = Draft { builder: Builder::new(name.clone()), made: Made::default(), path: &path };
-            let filled = maker.body(part, &mut draft).unless_cancelled()?;
-            draft.made.problem = draft.made.problem.take().or(filled.err());
-            Ok((name, maker.finish(draft)))
+        self.deeper(|reader| {
+            let mut graph = PartialGraph::new(&path, None);
+            graph.builder.rename(name.clone());
+            let filled = reader.body(part, &mut graph).unless_cancelled()?;
+            Ok((name, finished(graph, filled.err())))
         })
     }
 
-    fn body(&mut self, part: Part, draft: &mut Draft) -> Result<()> {
+    fn body(&mut self, part: Part, graph: &mut PartialGraph) -> Result<()> {
         let mut nodes = Vec::new();
         for field in part.fields() {
             let Field { number, value, .. } = field?;
             match number {
                 4 => {
-                    let id = draft.builder.value(&value.text())?;
-                    draft.builder.input(id);
+                    let id = graph.builder.value(&value.text())?;
+                    graph.builder.input(id);
                 }
                 5 => {
-                    let id = draft.builder.value(&value.text())?;
-                    draft.builder.output(id);
+                    let id = graph.builder.value(&value.text())?;
+                    graph.builder.output(id);
                 }
                 7 => nodes.push(value.part()),
-                12 => self.value(13, value.part(), draft)?,
+                12 => self.value(13, value.part(), graph)?,
                 _ => {}
             }
         }
-        for (number, part) in nodes.into_iter().enumerate() {
-            self.node(part, number, draft)?;
-        }
-        Ok(())
+        self.nodes(nodes, graph)
     }
+
+    /// What a call of a function gives: its body is gone through with the types of what is handed in.
+    fn called(&mut self, part: Part, node: &Operation, outer: &PartialGraph) -> Result<Vec<Output>> {
+        let mut graph = PartialGraph::new("", None);
+        let mut bindings: HashMap<String, Attribute> = HashMap::new();
+        let (mut nodes, mut outputs, mut inputs) = (Vec::new(), Vec::new(), node.inputs.iter());
+        for field in part.fields() {
+            let Field { number, value, .. } = field?;
+            match number {
+                4 => {
+                    let id = graph.builder.value(&value.text())?;
+                    let Some(theirs) = inputs.next().and_then(|port| port.value) else { continue };
+                    let literal = outer.literal(theirs, self.task, &self.files);
+                    let known = outer.value(theirs).cloned().unwrap_or_default();
+                    graph.conclude(id, Output { dtype: known.dtype, shape: known.shape, literal });
+                }
+                5 => outputs.push(graph.builder.value(&value.text())?),
+                7 => nodes.push(value.part()),
+                11 => {
+                    let proto = AttributeProto::parse(value.part())?;
+                    let name = proto.name.clone();
+                    bindings.extend(proto.value().map(|value| (name, value)));
+                }
+                _ => {}
+            }
+        }
+        bindings.extend(node.attributes.iter().map(|(name, value)| (name.to_string(), value.clone())));
+        graph.bindings = Some(bindings);
+        let work =
+            nodes.len().saturating_add(1).saturating_mul(CALLED_NODE).saturating_add(part.bytes().len());
+        let Some(left) = self.left.checked_sub(work) else { return Ok(Vec::new()) };
+        self.left = left;
+        self.deeper(|reader| reader.nodes(nodes, &mut graph))?;
+        let output = |id: ValueId| {
+            let value = graph.value(id).cloned().unwrap_or_default();
+            let literal = graph.literal(id, self.task, &self.files);
+            Output { dtype: value.dtype, shape: value.shape, literal }
+        };
+        Ok(outputs.into_iter().map(output).collect())
+    }
+}
+
+/// A tensor of the graph. What is wrong with it is the graph's problem, and the others are there.
+fn initializer(part: Part, graph: &mut PartialGraph) -> Result<()> {
+    let tensor = match Tensor::parse(part) {
+        Ok(tensor) => tensor,
+        Err(error) => {
+            graph.read.problem.get_or_insert(error);
+            return Ok(());
+        }
+    };
+    let number = graph.read.initializers.len();
+    if number >= TENSORS {
+        return Err(Error::limit(format!("more than {TENSORS} tensors")));
+    }
+    let path = graph.below(&tensor.name);
+    let id = graph.weight(&tensor.name, tensor.type_name(), &tensor.shape, path)?;
+    graph.tensors.insert(id, (false, number));
+    graph.read.initializers.push(tensor);
+    Ok(())
+}
+
+fn finished(graph: PartialGraph, problem: Option<Error>) -> ModelGraph {
+    let mut read = graph.read;
+    read.graph = Arc::new(graph.builder.finish());
+    read.problem = read.problem.take().or(problem);
+    read
 }
 
 /// Under which key PyTorch's exporter keeps the modules of a node.
@@ -352,113 +542,9 @@ fn path_of((domain, name): &(String, String)) -> String {
     if domain.is_empty() { name.clone() } else { format!("{domain}.{name}") }
 }
 
-fn port(value: Wire, draft: &mut Draft) -> Result<Port> {
+fn port(value: Wire, graph: &mut PartialGraph) -> Result<Port> {
     let name = value.text();
     // An empty name is an optional value that is not there.
-    let value = (!name.is_empty()).then(|| draft.builder.value(&name)).transpose()?;
+    let value = (!name.is_empty()).then(|| graph.builder.value(&name)).transpose()?;
     Ok(Port { value, ..Port::default() })
-}
-
-fn sparse(part: Part) -> Result<Sparse> {
-    let mut sparse = Sparse::default();
-    for field in part.fields() {
-        let Field { number, value, .. } = field?;
-        match (number, value) {
-            (1, value) => sparse.values = Some(Tensor::parse(value.part())?),
-            (2, value) => sparse.indices = Some(Tensor::parse(value.part())?),
-            (3, Wire::Bytes(part)) => {
-                for length in part.varints() {
-                    sparse.shape.push(length?);
-                }
-            }
-            (3, value) => sparse.shape.push(value.uint()),
-            _ => {}
-        }
-    }
-    sparse.name = sparse.values.as_ref().map_or(String::new(), |values| values.name.clone());
-    Ok(sparse)
-}
-
-/// The fields of an `AttributeProto`.
-#[derive(Default)]
-struct Raw<'a> {
-    name: String,
-    kind: u64,
-    float: Option<f64>,
-    int: Option<i64>,
-    text: Option<String>,
-    floats: Vec<f64>,
-    ints: Vec<i64>,
-    texts: Vec<String>,
-    tensors: Vec<Part<'a>>,
-    graphs: Vec<Part<'a>>,
-    reference: Option<String>,
-    types: Vec<String>,
-}
-
-impl<'a> Raw<'a> {
-    fn parse(part: Part<'a>) -> Result<Self> {
-        let mut raw = Raw::default();
-        for field in part.fields() {
-            let Field { number, value, .. } = field?;
-            match (number, value) {
-                (1, value) => raw.name = value.text(),
-                (2, Wire::Fixed32(bytes)) => raw.float = Some(shortest(bytes)),
-                (3, value) => raw.int = Some(value.uint() as i64),
-                (4, value) => raw.text = Some(value.text()),
-                (5 | 10, value) => raw.tensors.push(value.part()),
-                (6 | 11, value) => raw.graphs.push(value.part()),
-                (7, Wire::Fixed32(bytes)) => raw.floats.push(shortest(bytes)),
-                (7, value) => {
-                    raw.floats.extend(value.part().bytes().as_chunks::<4>().0.iter().map(|b| shortest(*b)))
-                }
-                (8, Wire::Bytes(part)) => {
-                    for value in part.varints() {
-                        raw.ints.push(value? as i64);
-                    }
-                }
-                (8, value) => raw.ints.push(value.uint() as i64),
-                (9, value) => raw.texts.push(value.text()),
-                (14 | 15, value) => {
-                    raw.types.push(types::parse(value.part())?.dtype.unwrap_or_default().to_string());
-                }
-                (20, value) => raw.kind = value.uint(),
-                (21, value) => raw.reference = Some(value.text()),
-                _ => {}
-            }
-        }
-        Ok(raw)
-    }
-
-    /// What it holds, but for tensors and graphs. Files without a kind are older than it: what is set counts then.
-    fn value(self) -> Option<Attribute> {
-        if let Some(name) = self.reference.filter(|name| !name.is_empty()) {
-            return Some(Attribute::Text(format!("the function's {name}")));
-        }
-        Some(match self.kind {
-            1 => Attribute::Float(self.float.unwrap_or(0.0)),
-            2 => Attribute::Int(self.int.unwrap_or(0)),
-            3 => Attribute::Text(self.text.unwrap_or_default()),
-            6 => Attribute::Floats(self.floats),
-            7 => Attribute::Ints(self.ints),
-            8 => Attribute::Texts(self.texts),
-            _ if !self.types.is_empty() => Attribute::Texts(self.types),
-            4 | 5 | 9 | 10 => return None,
-            _ => match (self.float, self.int, self.text) {
-                (Some(value), _, _) => Attribute::Float(value),
-                (_, Some(value), _) => Attribute::Int(value),
-                (_, _, Some(text)) => Attribute::Text(text),
-                _ if !self.floats.is_empty() => Attribute::Floats(self.floats),
-                _ if !self.texts.is_empty() => Attribute::Texts(self.texts),
-                _ if !self.ints.is_empty() => Attribute::Ints(self.ints),
-                _ => return None,
-            },
-        })
-    }
-}
-
-/// A float of 32 bits as the shortest number of 64 that reads the same: 0.1 rather than 0.10000000149.
-fn shortest(bytes: [u8; 4]) -> f64 {
-    let value = f32::from_le_bytes(bytes);
-    value.to_string().parse().unwrap_or_else(|_| f64::from(value))
 }

@@ -1,191 +1,139 @@
 //! Types and shapes of values that the file leaves open, concluded node by node where an operator is simple:
-//! <https://onnx.ai/onnx/operators/>. What is not known stays open; nothing is guessed.
+//! <https://onnx.ai/onnx/operators/>, <https://onnx.ai/onnx/repo-docs/ShapeInference.html>. What is not known stays open;
+//! nothing is guessed. Small tensors of whole numbers, as shapes are calculated with, are followed with their values.
 
-use crate::data::content::graph::{Attribute, Dimension, Graph, Operation, ValueId};
+mod bodies;
+mod layout;
+mod literal;
+mod operators;
+mod values;
+mod windows;
+
+pub(super) use literal::{Literal, MOST};
+
+use super::graph::PartialGraph;
+use super::tensor::Files;
+use super::types;
+use crate::bytes::task::Task;
+use crate::data::content::graph::{Attribute, Dimension, Operation, ValueId};
 use Dimension::{Fixed, Open};
+use literal::Item;
+use operators::{COMPARED, JOINED, REDUCED, SAME};
 use std::sync::Arc;
-
-/// Whole numbers that a value is known to hold, by its name.
-pub(super) type Integers<'a> = dyn Fn(&str) -> Option<Vec<i64>> + 'a;
 
 type Shape = Vec<Dimension>;
 
-/// Operators whose first output has the type and the shape of the first input.
-const SAME: &[&str] = &[
-    "Abs",
-    "Acos",
-    "Acosh",
-    "Asin",
-    "Asinh",
-    "Atan",
-    "Atanh",
-    "BatchNormalization",
-    "BitwiseNot",
-    "Ceil",
-    "Celu",
-    "Clip",
-    "Cos",
-    "Cosh",
-    "CumSum",
-    "Dropout",
-    "Elu",
-    "Erf",
-    "Exp",
-    "Floor",
-    "Gelu",
-    "GroupNormalization",
-    "HardSigmoid",
-    "HardSwish",
-    "Hardmax",
-    "Identity",
-    "InstanceNormalization",
-    "LRN",
-    "LayerNormalization",
-    "LeakyRelu",
-    "Log",
-    "LogSoftmax",
-    "LpNormalization",
-    "MeanVarianceNormalization",
-    "Mish",
-    "Neg",
-    "Not",
-    "PRelu",
-    "Reciprocal",
-    "Relu",
-    "Round",
-    "Scatter",
-    "ScatterElements",
-    "ScatterND",
-    "Selu",
-    "Shrink",
-    "Sigmoid",
-    "Sign",
-    "Sin",
-    "Sinh",
-    "Softmax",
-    "Softplus",
-    "Softsign",
-    "Sqrt",
-    "Tan",
-    "Tanh",
-    "ThresholdedRelu",
-    "Trilu",
-];
-/// Operators whose output has the type of the first input, and the shape of all of them by broadcasting.
-const JOINED: &[&str] = &[
-    "Add",
-    "And",
-    "BitShift",
-    "BitwiseAnd",
-    "BitwiseOr",
-    "BitwiseXor",
-    "Div",
-    "Max",
-    "Mean",
-    "Min",
-    "Mod",
-    "Mul",
-    "Or",
-    "Pow",
-    "Sub",
-    "Sum",
-    "Xor",
-];
-/// Operators that make one of all elements along some axes.
-const REDUCED: &[&str] = &[
-    "ReduceL1",
-    "ReduceL2",
-    "ReduceLogSum",
-    "ReduceLogSumExp",
-    "ReduceMax",
-    "ReduceMean",
-    "ReduceMin",
-    "ReduceProd",
-    "ReduceSum",
-    "ReduceSumSquare",
-];
-
 /// Type and shape of one output.
-#[derive(Default)]
-struct Output {
-    dtype: Option<Arc<str>>,
-    shape: Option<Shape>,
+#[derive(Clone, Default)]
+pub(super) struct Output {
+    pub(super) dtype: Option<Arc<str>>,
+    pub(super) shape: Option<Shape>,
+    /// Its values.
+    pub(super) literal: Option<Literal>,
 }
 
-/// Adds what follows from the nodes, which stand in an order in which each takes what was made before.
-pub(super) fn shapes(graph: &mut Graph, integers: &Integers) {
-    for number in 0..graph.nodes().len() {
-        let Some(node) = graph.nodes().get(number) else { return };
-        let is_ours = matches!(&*node.domain, "" | "ai.onnx");
-        let open = |id: &ValueId| {
-            graph.value(*id).is_some_and(|value| value.shape.is_none() || value.dtype.is_none())
-        };
-        let outputs: Vec<Option<ValueId>> = node.outputs.iter().map(|port| port.value).collect();
-        if !is_ours || !outputs.iter().flatten().any(open) {
-            continue;
-        }
-        let found = Step { graph, node, integers }.outputs();
-        for (id, output) in outputs.into_iter().zip(found) {
-            if let Some(id) = id {
-                graph.infer(id, output.dtype, output.shape);
-            }
-        }
+impl Output {
+    fn of(dtype: &str, shape: Option<Shape>) -> Output {
+        Output { dtype: Some(dtype.into()), shape, literal: None }
     }
 }
 
-/// One node.
-struct Step<'a> {
-    graph: &'a Graph,
-    node: &'a Operation,
-    integers: &'a Integers<'a>,
+/// One node, and what was concluded before it.
+pub(super) struct Step<'a> {
+    pub(super) graph: &'a PartialGraph<'a>,
+    pub(super) node: &'a Operation,
+    pub(super) task: &'a Task,
+    pub(super) files: &'a Files,
 }
 
 impl Step<'_> {
-    fn outputs(&self) -> Vec<Output> {
+    /// What follows for the outputs, in their order; fewer where nothing does.
+    pub(super) fn outputs(&self) -> Vec<Output> {
+        if !matches!(&*self.node.domain, "" | "ai.onnx") {
+            return Vec::new();
+        }
+        let mut outputs = self.shapes();
+        let literal = self.literals();
+        if !literal.is_empty() && outputs.is_empty() {
+            outputs = vec![Output::default(); literal.len()];
+        }
+        for (output, literal) in outputs.iter_mut().zip(literal) {
+            output.literal = literal;
+        }
+        outputs
+    }
+
+    fn shapes(&self) -> Vec<Output> {
         let first = self.dtype(0);
-        let one = |shape: Option<Shape>| vec![Output { dtype: first.clone(), shape }];
-        let of = |dtype: &str, shape: Option<Shape>| vec![Output { dtype: Some(dtype.into()), shape }];
+        let typed =
+            |dtype: Option<Arc<str>>, shape: Option<Shape>| vec![Output { dtype, shape, literal: None }];
+        let one = |shape: Option<Shape>| typed(first.clone(), shape);
+        let of = |dtype: &str, shape: Option<Shape>| vec![Output::of(dtype, shape)];
         match &*self.node.operator {
-            operator if SAME.contains(&operator) => one(self.shape(0)),
+            operator if SAME.contains(&operator) => self.same(operator),
             operator if JOINED.contains(&operator) => one(self.broadcast()),
+            operator if COMPARED.contains(&operator) => of("bool", self.broadcast()),
             operator if REDUCED.contains(&operator) => one(self.reduce()),
             "IsNaN" | "IsInf" => of("bool", self.shape(0)),
-            "Cast" => vec![Output { dtype: self.cast(), shape: self.shape(0) }],
-            "CastLike" => vec![Output { dtype: self.dtype(1), shape: self.shape(0) }],
-            "QuantizeLinear" => vec![Output { dtype: self.dtype(2), shape: self.shape(0) }],
-            "DequantizeLinear" => vec![Output { dtype: self.dtype(1), shape: self.shape(0) }],
-            "Equal" | "Greater" | "Less" | "GreaterOrEqual" | "LessOrEqual" => of("bool", self.broadcast()),
-            "Where" => vec![Output { dtype: self.dtype(1), shape: self.broadcast() }],
-            "Conv" => one(self.conv()),
-            "MaxPool" | "AveragePool" | "LpPool" => one(self.pool()),
-            "GlobalAveragePool" | "GlobalMaxPool" | "GlobalLpPool" => one(self.global_pool()),
-            "MatMul" => one(self.matmul()),
+            "Cast" => typed(self.type_of("to", None), self.shape(0)),
+            "CastLike" => typed(self.dtype(1), self.shape(0)),
+            "QuantizeLinear" => {
+                let default = if self.id(2).is_some() {
+                    self.dtype(2)
+                } else {
+                    self.type_of("output_dtype", Some("uint8"))
+                };
+                typed(default, self.shape(0))
+            }
+            "DequantizeLinear" => {
+                typed(self.type_of("output_dtype", None).or_else(|| self.dtype(1)), self.shape(0))
+            }
+            "DynamicQuantizeLinear" => {
+                let scalar = Some(Shape::new());
+                vec![
+                    Output::of("uint8", self.shape(0)),
+                    Output::of("float32", scalar.clone()),
+                    Output::of("uint8", scalar),
+                ]
+            }
+            "Where" => typed(self.dtype(1), self.broadcast()),
+            "MatMul" => one(self.matmul(0, 1)),
+            "MatMulInteger" => of("int32", self.matmul(0, 1)),
+            "QLinearMatMul" => typed(self.dtype(7), self.matmul(0, 3)),
             "Gemm" => one(self.gemm()),
-            "Flatten" => one(self.flatten()),
-            "Reshape" => one(self.reshape()),
-            "Transpose" => one(self.transpose()),
-            "Concat" => one(self.concat()),
-            "Squeeze" => one(self.squeeze()),
-            "Unsqueeze" => one(self.unsqueeze()),
             "ArgMax" | "ArgMin" => of("int64", self.arg()),
             "Shape" => of("int64", self.shape_of_shape()),
             "Size" => of("int64", Some(Vec::new())),
-            "Gather" => one(self.gather()),
-            "Split" => self.split(),
-            "Slice" => one(self.slice()),
+            "Constant" => self.constant(),
             "ConstantOfShape" => {
-                let dtype = self.node.attributes.is_empty().then(|| "float32".into());
-                vec![Output { dtype, shape: self.known(0) }]
+                let dtype = match self.filling() {
+                    Some(tensor) => tensor.type_name().into(),
+                    None if self.node.attributes.is_empty() => "float32".into(),
+                    None => return Vec::new(),
+                };
+                typed(Some(dtype), self.spelled(0))
             }
-            "Expand" => one(self.expand()),
-            "Pad" => one(self.pad()),
-            "Tile" => one(self.tile()),
+            "Range" => one(self.range()),
+            "Einsum" => one(self.einsum()),
+            "OneHot" => typed(self.dtype(2), self.one_hot()),
+            "NonZero" => of("int64", self.shape(0).map(|shape| vec![Fixed(shape.len() as u64), Open])),
+            "EyeLike" => typed(self.type_of("dtype", None).or(first), self.shape(0)),
+            "RandomNormal" | "RandomUniform" => {
+                let shape = self.ints("shape").map(|lengths| lengths.into_iter().map(fixed).collect());
+                typed(self.type_of("dtype", Some("float32")), shape)
+            }
+            "RandomNormalLike" | "RandomUniformLike" | "Bernoulli" => {
+                typed(self.type_of("dtype", None).or(first), self.shape(0))
+            }
             "LSTM" | "GRU" | "RNN" => self.recurrent(),
-            _ => Vec::new(),
+            "Attention" => one(self.attention()),
+            "If" => self.branches(),
+            "Loop" => self.repeated(),
+            operator => self.windowed(operator).or_else(|| self.laid_out(operator)).unwrap_or_default(),
         }
     }
 
-    fn id(&self, input: usize) -> Option<ValueId> {
+    pub(super) fn id(&self, input: usize) -> Option<ValueId> {
         self.node.inputs.get(input)?.value
     }
 
@@ -213,20 +161,48 @@ impl Step<'_> {
         if let Some(Attribute::Text(text)) = self.attribute(name) { Some(text) } else { None }
     }
 
+    /// The element type that an attribute names by its code, or another where it is not there.
+    fn type_of(&self, name: &str, default: Option<&str>) -> Option<Arc<str>> {
+        match self.int(name).filter(|code| *code != 0) {
+            Some(code) => Some(types::name(u64::try_from(code).ok()?).into()),
+            None => default.map(Into::into),
+        }
+    }
+
+    /// The values of an input, where they are known.
+    pub(super) fn literal(&self, input: usize) -> Option<Literal> {
+        self.graph.literal(self.id(input)?, self.task, self.files)
+    }
+
     /// Numbers that are an attribute in older versions and an input in newer ones. `Err` where they are an input whose
     /// values are not known.
     fn numbers(&self, attribute: &str, input: usize) -> Result<Option<Vec<i64>>, ()> {
         if let Some(values) = self.ints(attribute) {
             return Ok(Some(values));
         }
-        let Some(id) = self.id(input) else { return Ok(None) };
-        let value = self.graph.value(id).ok_or(())?;
-        value.weight.as_ref().and_then(|_| (self.integers)(&value.name)).map(Some).ok_or(())
+        if self.id(input).is_none() {
+            return Ok(None);
+        }
+        self.literal(input).and_then(|literal| literal.numbers()).map(Some).ok_or(())
     }
 
-    fn cast(&self) -> Option<Arc<str>> {
-        let code = u64::try_from(self.int("to")?).ok()?;
-        Some(super::types::name(code).into())
+    /// A shape that an input spells; only its rank is known where its values are not.
+    fn spelled(&self, input: usize) -> Option<Shape> {
+        if let Some(literal) = self.literal(input) {
+            return Some(literal.items.iter().map(Item::length).collect());
+        }
+        match self.shape(input)?.as_slice() {
+            [Fixed(rank)] => open(*rank),
+            _ => None,
+        }
+    }
+
+    fn same(&self, operator: &str) -> Vec<Output> {
+        let mut outputs = vec![Output { dtype: self.dtype(0), shape: self.shape(0), literal: None }];
+        if operator == "Dropout" && self.node.outputs.len() > 1 {
+            outputs.push(Output::of("bool", self.shape(0)));
+        }
+        outputs
     }
 
     /// NumPy's rule over all inputs. Before opset 7 the first input's shape was the result's, by an attribute.
@@ -236,77 +212,13 @@ impl Step<'_> {
         }
         let mut result = Shape::new();
         for input in 0..self.node.inputs.len() {
-            let shape = self.shape(input)?;
-            let rank = result.len().max(shape.len());
-            result =
-                (0..rank).map(|at| joined(padded(&result, at, rank), padded(&shape, at, rank))).collect();
+            result = broadcast(&result, &self.shape(input)?);
         }
         Some(result)
     }
 
-    fn conv(&self) -> Option<Shape> {
-        let (input, weight) = (self.shape(0)?, self.shape(1)?);
-        let kernel: Vec<Dimension> = match self.ints("kernel_shape") {
-            Some(kernel) => kernel.into_iter().map(fixed).collect(),
-            None => weight.get(2..)?.to_vec(),
-        };
-        self.window(&input, weight.first()?.clone(), &kernel)
-    }
-
-    fn pool(&self) -> Option<Shape> {
-        let input = self.shape(0)?;
-        let kernel: Vec<Dimension> = self.ints("kernel_shape")?.into_iter().map(fixed).collect();
-        self.window(&input, input.get(1)?.clone(), &kernel)
-    }
-
-    /// The lengths behind a window that moves over the spatial dimensions.
-    fn window(&self, input: &[Dimension], channels: Dimension, kernel: &[Dimension]) -> Option<Shape> {
-        let spatial = input.get(2..)?;
-        if spatial.len() != kernel.len() {
-            return None;
-        }
-        let each = |name: &str, default: i64| self.ints(name).unwrap_or_else(|| vec![default; spatial.len()]);
-        let (strides, dilations) = (each("strides", 1), each("dilations", 1));
-        let pads = self.ints("pads").unwrap_or_else(|| vec![0; 2 * spatial.len()]);
-        let same = matches!(self.text("auto_pad"), Some("SAME_UPPER" | "SAME_LOWER"));
-        let up = self.int("ceil_mode") == Some(1);
-        let mut shape = vec![input.first()?.clone(), channels];
-        for (n, (length, kernel)) in spatial.iter().zip(kernel).enumerate() {
-            let (Fixed(length), Fixed(kernel)) = (length, kernel) else {
-                shape.push(Open);
-                continue;
-            };
-            let (length, kernel) = (i64::try_from(*length).ok()?, i64::try_from(*kernel).ok()?);
-            let (stride, dilation) = (*strides.get(n)?, *dilations.get(n)?);
-            let pad = pads.get(n)?.checked_add(*pads.get(n + spatial.len())?)?;
-            if stride < 1 {
-                return None;
-            }
-            if same {
-                shape.push(fixed(length.checked_add(stride - 1)? / stride));
-                continue;
-            }
-            let reach = dilation.checked_mul(kernel.checked_sub(1)?)?.checked_add(1)?;
-            let free = length.checked_add(pad)?.checked_sub(reach)?;
-            let steps =
-                if up { free.checked_add(stride - 1)?.div_euclid(stride) } else { free.div_euclid(stride) };
-            let mut count = steps + 1;
-            // A window that would begin in the padding at the end is none.
-            if up && (count - 1).checked_mul(stride)? >= length.checked_add(*pads.get(n)?)? {
-                count -= 1;
-            }
-            shape.push(fixed(count));
-        }
-        Some(shape)
-    }
-
-    fn global_pool(&self) -> Option<Shape> {
-        let shape = self.shape(0)?;
-        Some(shape.into_iter().enumerate().map(|(n, length)| if n < 2 { length } else { Fixed(1) }).collect())
-    }
-
-    fn matmul(&self) -> Option<Shape> {
-        let (mut a, mut b) = (self.shape(0)?, self.shape(1)?);
+    fn matmul(&self, left: usize, right: usize) -> Option<Shape> {
+        let (mut a, mut b) = (self.shape(left)?, self.shape(right)?);
         let (one, other) = (a.len() == 1, b.len() == 1);
         if one {
             a.insert(0, Fixed(1));
@@ -316,9 +228,7 @@ impl Step<'_> {
         }
         let (rows, columns) = (a.get(a.len().checked_sub(2)?)?.clone(), b.last()?.clone());
         let (lead, tail) = (a.get(..a.len() - 2)?, b.get(..b.len().checked_sub(2)?)?);
-        let rank = lead.len().max(tail.len());
-        let mut shape: Shape =
-            (0..rank).map(|at| joined(padded(lead, at, rank), padded(tail, at, rank))).collect();
+        let mut shape = broadcast(lead, tail);
         if !one {
             shape.push(rows);
         }
@@ -335,107 +245,15 @@ impl Step<'_> {
         Some(vec![rows, b.get(usize::from(!turned("transB")))?.clone()])
     }
 
-    fn flatten(&self) -> Option<Shape> {
-        let shape = self.shape(0)?;
-        let axis = self.int("axis").unwrap_or(1);
-        let axis = if axis < 0 { axis.checked_add(shape.len() as i64)? } else { axis };
-        let (before, after) = shape.split_at_checked(usize::try_from(axis).ok()?)?;
-        Some(vec![product(before), product(after)])
-    }
-
-    fn reshape(&self) -> Option<Shape> {
-        let wanted = self.numbers("shape", 1).ok()??;
-        let from = self.shape(0);
-        let keeps = self.int("allowzero").unwrap_or(0) == 0;
-        let mut shape = Shape::new();
-        for (n, length) in wanted.iter().enumerate() {
-            shape.push(match length {
-                0 if keeps => from.as_ref().and_then(|from| from.get(n).cloned()).unwrap_or(Open),
-                -1 => Open,
-                length => fixed(*length),
-            });
-        }
-        // The length that is left to be concluded.
-        if let (Some(place), Some(from)) = (wanted.iter().position(|length| *length == -1), from)
-            && let Fixed(all) = product(&from)
-            && let others =
-                shape.iter().enumerate().filter(|(n, _)| *n != place).map(|(_, length)| length.clone())
-            && let Fixed(others) = product(&others.collect::<Vec<_>>())
-            && others > 0
-            && all % others == 0
-            && let Some(length) = shape.get_mut(place)
-        {
-            *length = Fixed(all / others);
-        }
-        Some(shape)
-    }
-
-    fn transpose(&self) -> Option<Shape> {
-        let shape = self.shape(0)?;
-        match self.ints("perm") {
-            None => Some(shape.into_iter().rev().collect()),
-            Some(order) if order.len() == shape.len() => {
-                order.iter().map(|axis| shape.get(usize::try_from(*axis).ok()?).cloned()).collect()
-            }
-            Some(_) => None,
-        }
-    }
-
-    fn concat(&self) -> Option<Shape> {
-        let mut shape = self.shape(0)?;
-        let axis = place(self.int("axis").unwrap_or(1), shape.len())?;
-        for input in 1..self.node.inputs.len() {
-            let next = self.shape(input)?;
-            if next.len() != shape.len() {
-                return None;
-            }
-            for (n, (length, next)) in shape.iter_mut().zip(next).enumerate() {
-                *length = match (&*length, next) {
-                    (Fixed(a), Fixed(b)) if n == axis => Fixed(a.checked_add(b)?),
-                    _ if n == axis => Open,
-                    (Fixed(a), _) => Fixed(*a),
-                    (_, Fixed(b)) => Fixed(b),
-                    (a, b) if *a == b => b,
-                    _ => Open,
-                };
-            }
-        }
-        Some(shape)
-    }
-
-    fn squeeze(&self) -> Option<Shape> {
-        let shape = self.shape(0)?;
-        let axes = match self.numbers("axes", 1).ok()? {
-            Some(axes) => places(&axes, shape.len())?,
-            // Without axes all lengths of one go: they must all be known.
-            None if shape.iter().all(|length| matches!(length, Fixed(_))) => {
-                (0..shape.len()).filter(|n| shape.get(*n) == Some(&Fixed(1))).collect()
-            }
-            None => return None,
-        };
-        Some(
-            shape
-                .into_iter()
-                .enumerate()
-                .filter(|(n, _)| !axes.contains(n))
-                .map(|(_, length)| length)
-                .collect(),
-        )
-    }
-
-    fn unsqueeze(&self) -> Option<Shape> {
-        let shape = self.shape(0)?;
-        let axes = self.numbers("axes", 1).ok()??;
-        let rank = shape.len() + axes.len();
-        let axes = places(&axes, rank)?;
-        let mut rest = shape.into_iter();
-        (0..rank).map(|n| if axes.contains(&n) { Some(Fixed(1)) } else { rest.next() }).collect()
-    }
-
     fn reduce(&self) -> Option<Shape> {
         let shape = self.shape(0)?;
         let keep = self.int("keepdims").unwrap_or(1) != 0;
-        let axes = match self.numbers("axes", 1).ok()?.filter(|axes| !axes.is_empty()) {
+        let axes = match self.numbers("axes", 1) {
+            // Any of them may be one of the axes.
+            Err(()) => return if keep { open(shape.len() as u64) } else { None },
+            Ok(axes) => axes.filter(|axes| !axes.is_empty()),
+        };
+        let axes = match axes {
             Some(axes) => places(&axes, shape.len())?,
             None if self.int("noop_with_empty_axes") == Some(1) => return Some(shape),
             None => (0..shape.len()).collect(),
@@ -449,105 +267,97 @@ impl Step<'_> {
         Some(reduced(shape, &[axis], self.int("keepdims").unwrap_or(1) != 0))
     }
 
+    /// The dimensions that a `Shape` node gives.
+    fn part_of_shape(&self) -> Option<Shape> {
+        let shape = self.shape(0)?;
+        let rank = shape.len() as i64;
+        let at = |name: &str, default: i64| {
+            let at = self.int(name).unwrap_or(default);
+            (if at < 0 { at.saturating_add(rank) } else { at }).clamp(0, rank) as usize
+        };
+        let (start, end) = (at("start", 0), at("end", rank));
+        Some(shape.get(start..end.max(start))?.to_vec())
+    }
+
     fn shape_of_shape(&self) -> Option<Shape> {
-        if self.attribute("start").is_some() || self.attribute("end").is_some() {
-            return Some(vec![Open]);
+        Some(vec![self.part_of_shape().map_or(Open, |shape| Fixed(shape.len() as u64))])
+    }
+
+    /// What stands in one of several attributes; tensors were looked at where the node was read.
+    fn constant(&self) -> Vec<Output> {
+        let Some((name, value)) = self.node.attributes.first() else { return Vec::new() };
+        let list = |length: usize| Some(vec![Fixed(length as u64)]);
+        match (&**name, value) {
+            ("value_int", Attribute::Int(_)) => vec![Output::of("int64", Some(Vec::new()))],
+            ("value_float", Attribute::Float(_)) => vec![Output::of("float32", Some(Vec::new()))],
+            ("value_string", Attribute::Text(_)) => vec![Output::of("str", Some(Vec::new()))],
+            ("value_ints", Attribute::Ints(values)) => vec![Output::of("int64", list(values.len()))],
+            ("value_floats", Attribute::Floats(values)) => vec![Output::of("float32", list(values.len()))],
+            ("value_strings", Attribute::Texts(values)) => vec![Output::of("str", list(values.len()))],
+            _ => Vec::new(),
         }
-        Some(vec![Fixed(self.shape(0)?.len() as u64)])
     }
 
-    fn gather(&self) -> Option<Shape> {
-        let (shape, indices) = (self.shape(0)?, self.shape(1)?);
-        let axis = place(self.int("axis").unwrap_or(0), shape.len())?;
-        let (before, after) = shape.split_at_checked(axis)?;
-        Some([before, &indices, after.get(1..)?].concat())
+    /// The tensor of `ConstantOfShape`.
+    fn filling(&self) -> Option<&super::tensor::Tensor> {
+        let Attribute::Tensor(Some(path), _) = self.attribute("value")? else { return None };
+        self.graph.constant(path)
     }
 
-    fn split(&self) -> Vec<Output> {
-        let dtype = self.dtype(0);
-        let count = self.node.outputs.len();
-        let shapes = || -> Option<Vec<Shape>> {
-            let shape = self.shape(0)?;
-            let axis = place(self.int("axis").unwrap_or(0), shape.len())?;
-            let lengths: Vec<Dimension> = match (self.numbers("split", 1).ok()?, shape.get(axis)?) {
-                (Some(lengths), _) => lengths.into_iter().map(fixed).collect(),
-                (None, Fixed(all)) => {
-                    let part = all.div_ceil(count as u64);
-                    (0..count as u64).map(|n| Fixed(part.min(all.saturating_sub(n * part)))).collect()
+    fn range(&self) -> Option<Shape> {
+        let one = |input: usize| self.literal(input)?.number();
+        let count = || {
+            let (start, end, step) = (one(0)?, one(1)?, one(2)?);
+            let (far, step) = if step < 0 {
+                (start.checked_sub(end)?, step.checked_neg()?)
+            } else {
+                (end.checked_sub(start)?, step)
+            };
+            let far = far.max(0);
+            Some(far.checked_div(step)? + i64::from(far.checked_rem(step)? != 0))
+        };
+        Some(vec![count().map_or(Open, fixed)])
+    }
+
+    /// Each index of the output has the length that it has in an operand.
+    fn einsum(&self) -> Option<Shape> {
+        let equation: String = self.text("equation")?.chars().filter(|c| !c.is_whitespace()).collect();
+        // A long one would be hostile: indices are letters.
+        if equation.contains('.') || equation.len() > 256 {
+            return None;
+        }
+        let (from, to) = match equation.split_once("->") {
+            Some((from, to)) => (from, to.to_owned()),
+            // Those that occur once, in the order of the alphabet.
+            None => {
+                let once = |c: &char| *c != ',' && equation.matches(*c).count() == 1;
+                let mut to: Vec<char> = equation.chars().filter(once).collect();
+                to.sort_unstable();
+                (equation.as_str(), to.into_iter().collect())
+            }
+        };
+        let mut lengths: Vec<(char, Dimension)> = Vec::new();
+        for (input, operand) in from.split(',').enumerate() {
+            let shape = self.shape(input)?;
+            if shape.len() != operand.chars().count() {
+                return None;
+            }
+            for (index, length) in operand.chars().zip(shape) {
+                match lengths.iter_mut().find(|(known, _)| *known == index) {
+                    Some((_, known)) => *known = joined(known.clone(), length),
+                    None => lengths.push((index, length)),
                 }
-                (None, _) => vec![Open; count],
-            };
-            let with = |length: Dimension| {
-                let mut shape = shape.clone();
-                shape.get_mut(axis).map(|place| *place = length)?;
-                Some(shape)
-            };
-            lengths.into_iter().map(with).collect()
-        };
-        let shapes = shapes().unwrap_or_default();
-        let output = |n: usize| Output { dtype: dtype.clone(), shape: shapes.get(n).cloned() };
-        (0..count).map(output).collect()
-    }
-
-    /// A shape that an input spells.
-    fn known(&self, input: usize) -> Option<Shape> {
-        let lengths = self.numbers("", input).ok()??;
-        Some(lengths.into_iter().map(fixed).collect())
-    }
-
-    fn expand(&self) -> Option<Shape> {
-        let (from, to) = (self.shape(0)?, self.known(1)?);
-        let rank = from.len().max(to.len());
-        Some((0..rank).map(|at| joined(padded(&from, at, rank), padded(&to, at, rank))).collect())
-    }
-
-    /// What is added before and behind, of all axes or of those that are named.
-    fn pad(&self) -> Option<Shape> {
-        let mut shape = self.shape(0)?;
-        let pads = self.numbers("pads", 1).ok()??;
-        let axes = match self.numbers("", 3).ok()? {
-            Some(axes) => places(&axes, shape.len())?,
-            None => (0..shape.len()).collect(),
-        };
-        for (n, axis) in axes.iter().enumerate() {
-            let more = pads.get(n)?.checked_add(*pads.get(n + axes.len())?)?;
-            let length = shape.get_mut(*axis)?;
-            *length = match &*length {
-                Fixed(length) => fixed(i64::try_from(*length).ok()?.checked_add(more)?),
-                length if more == 0 => length.clone(),
-                _ => Open,
-            };
+            }
         }
-        Some(shape)
+        let length = |index: char| Some(lengths.iter().find(|(known, _)| *known == index)?.1.clone());
+        to.chars().map(length).collect()
     }
 
-    fn tile(&self) -> Option<Shape> {
-        let (shape, times) = (self.shape(0)?, self.known(1)?);
-        let each = shape.into_iter().zip(times).map(|lengths| match lengths {
-            (Fixed(length), Fixed(times)) => length.checked_mul(times).map(Fixed),
-            _ => Some(Open),
-        });
-        each.collect()
-    }
-
-    /// Axes that are cut are known where begin, end and step are.
-    fn slice(&self) -> Option<Shape> {
+    fn one_hot(&self) -> Option<Shape> {
         let mut shape = self.shape(0)?;
-        let starts = self.numbers("starts", 1).ok()??;
-        let ends = self.numbers("ends", 2).ok()??;
-        let axes = match self.numbers("axes", 3).ok()? {
-            Some(axes) => places(&axes, shape.len())?,
-            None => (0..starts.len()).collect(),
-        };
-        let steps = self.numbers("", 4).ok()?.unwrap_or_else(|| vec![1; starts.len()]);
-        for (n, axis) in axes.into_iter().enumerate() {
-            let (start, end, step) = (*starts.get(n)?, *ends.get(n)?, *steps.get(n)?);
-            let length = shape.get_mut(axis)?;
-            *length = match length {
-                Fixed(all) => fixed(cut(i64::try_from(*all).ok()?, start, end, step)?),
-                _ => Open,
-            };
-        }
+        let axis = place(self.int("axis").unwrap_or(-1), shape.len() + 1)?;
+        let depth = self.literal(1).and_then(|depth| depth.number());
+        shape.insert(axis, depth.map_or(Open, fixed));
         Some(shape)
     }
 
@@ -572,29 +382,42 @@ impl Step<'_> {
             })
         };
         let Some([all, last]) = shapes() else { return Vec::new() };
-        [all, last.clone(), last].map(|shape| Output { dtype: dtype.clone(), shape: Some(shape) }).into()
+        let output = |shape| Output { dtype: dtype.clone(), shape: Some(shape), literal: None };
+        [all, last.clone(), last].map(output).into()
     }
-}
 
-/// How many indices a slice takes, by NumPy's rules.
-fn cut(length: i64, start: i64, end: i64, step: i64) -> Option<i64> {
-    let from_end = |at: i64| if at < 0 { at.saturating_add(length) } else { at };
-    match step {
-        1.. => {
-            let (start, end) = (from_end(start).clamp(0, length), from_end(end).clamp(0, length));
-            Some((end - start).max(0).div_euclid(step) + i64::from((end - start).max(0) % step != 0))
+    /// As many queries as there are, each as long as a value.
+    fn attention(&self) -> Option<Shape> {
+        let (queries, values) = (self.shape(0)?, self.shape(2)?);
+        match (queries.as_slice(), values.as_slice()) {
+            ([batch, heads, length, _], [_, _, _, width]) => {
+                Some(vec![batch.clone(), heads.clone(), length.clone(), width.clone()])
+            }
+            ([batch, length, _], [_, _, Fixed(width)]) => {
+                let heads = |name: &str| u64::try_from(self.int(name)?).ok();
+                let all = width.checked_div(heads("kv_num_heads")?)?.checked_mul(heads("q_num_heads")?)?;
+                Some(vec![batch.clone(), length.clone(), Fixed(all)])
+            }
+            _ => None,
         }
-        ..0 => {
-            let (start, end) = (from_end(start).clamp(-1, length - 1), from_end(end).clamp(-1, length - 1));
-            let (count, step) = ((start - end).max(0), step.checked_neg()?);
-            Some(count / step + i64::from(count % step != 0))
-        }
-        0 => None,
     }
 }
 
 fn fixed(length: i64) -> Dimension {
     u64::try_from(length).map_or(Open, Fixed)
+}
+
+/// A shape of which only the rank is known.
+fn open(rank: u64) -> Option<Shape> {
+    /// More than any array has.
+    const MOST: u64 = 64;
+    (rank <= MOST).then(|| vec![Open; rank as usize])
+}
+
+/// The shape of two by broadcasting.
+fn broadcast(a: &[Dimension], b: &[Dimension]) -> Shape {
+    let rank = a.len().max(b.len());
+    (0..rank).map(|at| joined(padded(a, at, rank), padded(b, at, rank))).collect()
 }
 
 /// A length that two values share by broadcasting.
@@ -610,22 +433,6 @@ fn joined(a: Dimension, b: Dimension) -> Dimension {
 /// A length of a shape that is as long as `rank` by ones before it.
 fn padded(shape: &[Dimension], at: usize, rank: usize) -> Dimension {
     (at + shape.len()).checked_sub(rank).and_then(|at| shape.get(at).cloned()).unwrap_or(Fixed(1))
-}
-
-fn product(lengths: &[Dimension]) -> Dimension {
-    let mut product: u64 = 1;
-    for length in lengths {
-        match length {
-            Fixed(length) => match product.checked_mul(*length) {
-                Some(next) => product = next,
-                None => return Open,
-            },
-            // A single open length with a name stays what it is.
-            _ if lengths.len() == 1 => return length.clone(),
-            _ => return Open,
-        }
-    }
-    Fixed(product)
 }
 
 /// The place of an axis, which may count from the end.

@@ -1,5 +1,6 @@
 //! `TensorProto`: a tensor whose elements lie in the file as in memory, in a file beside it, or field by field.
 
+use super::infer::{self, Literal};
 use super::types::{self, Element};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
@@ -30,7 +31,7 @@ pub(super) struct Tensor {
     pub(super) name: String,
     code: u64,
     pub(super) shape: Vec<u64>,
-    place: Place,
+    storage: Storage,
     /// What is wrong with where its elements are said to be.
     problem: Option<Error>,
     /// Pairs of texts that it has.
@@ -39,7 +40,7 @@ pub(super) struct Tensor {
 
 /// Where its elements are.
 #[derive(Clone, Debug, Default)]
-enum Place {
+enum Storage {
     #[default]
     Nowhere,
     /// As they lie in memory.
@@ -69,7 +70,7 @@ impl Tensor {
                 (2, value) => tensor.code = value.uint(),
                 (4 | 5 | 6 | 7 | 10 | 11, value) => tensor.field(number, value),
                 (8, value) => tensor.name = value.text(),
-                (9, value) => tensor.place = Place::Raw(value.part().span()),
+                (9, value) => tensor.storage = Storage::Raw(value.part().span()),
                 (13, value) => location.push(super::pair(value.part())?),
                 (14, value) => is_external = value.uint() == 1,
                 (16, value) => tensor.metadata.push(super::pair(value.part())?),
@@ -78,7 +79,7 @@ impl Tensor {
         }
         if is_external {
             match external(&location) {
-                Ok(place) => tensor.place = place,
+                Ok(storage) => tensor.storage = storage,
                 Err(error) => tensor.problem = Some(error),
             }
         }
@@ -93,9 +94,9 @@ impl Tensor {
             Wire::Fixed32(bytes) => Piece::One(u64::from(u32::from_le_bytes(bytes))),
             Wire::Group(_) => return,
         };
-        match &mut self.place {
-            Place::Fields(known, pieces) if *known == number => pieces.push(piece),
-            Place::Nowhere => self.place = Place::Fields(number, vec![piece]),
+        match &mut self.storage {
+            Storage::Fields(known, pieces) if *known == number => pieces.push(piece),
+            Storage::Nowhere => self.storage = Storage::Fields(number, vec![piece]),
             _ => {}
         }
     }
@@ -110,23 +111,40 @@ impl Tensor {
         limits::elements(&self.shape).ok()
     }
 
-    /// Whole numbers, where there are few of them: for what is concluded of shapes. `None` for other types, and where
-    /// they lie in another file.
-    pub(super) fn small_integers(&self, task: &Task, source: &Source) -> Option<Vec<i64>> {
-        const MOST: u64 = 64;
-        if self.elements()? > MOST
-            || !matches!(self.code, 6 | 7)
-            || matches!(self.place, Place::External { .. })
-        {
+    /// The elements of a small tensor that lies in the model, for what is concluded of shapes. `None` where there are many
+    /// of them, or where they lie in another file.
+    fn small(&self, task: &Task, files: &Files) -> Option<Vec<u8>> {
+        if self.elements()? > infer::MOST || matches!(self.storage, Storage::External { .. }) {
             return None;
         }
-        let files = Files::new(source.clone());
-        let Content::Array(array) = self.content(task, &files).ok()? else { return None };
+        let Content::Array(array) = self.content(task, files).ok()? else { return None };
         let region = crate::data::region::Region::all(array.shape());
-        let bytes = crate::data::content::array::read(array.as_ref(), task, &region).ok()?;
-        Some(match self.code {
+        crate::data::content::array::read(array.as_ref(), task, &region).ok()
+    }
+
+    /// Its values, where it is small and of int32, int64 or bool, and has one dimension or none.
+    pub(super) fn literal(&self, task: &Task, files: &Files) -> Option<Literal> {
+        if !matches!(self.code, 6 | 7 | 9) || self.shape.len() > 1 {
+            return None;
+        }
+        let bytes = self.small(task, files)?;
+        let numbers = match self.code {
             6 => bytes.as_chunks::<4>().0.iter().map(|b| i64::from(i32::from_le_bytes(*b))).collect(),
-            _ => bytes.as_chunks::<8>().0.iter().map(|b| i64::from_le_bytes(*b)).collect(),
+            7 => bytes.as_chunks::<8>().0.iter().map(|b| i64::from_le_bytes(*b)).collect(),
+            _ => bytes.iter().map(|b| i64::from(*b != 0)).collect(),
+        };
+        Some(Literal::numbers_of(numbers, self.shape.is_empty()))
+    }
+
+    /// Its values, where it is small and of float32 or float64.
+    pub(super) fn floats(&self, task: &Task, files: &Files) -> Option<Vec<f64>> {
+        if !matches!(self.code, 1 | 11) {
+            return None;
+        }
+        let bytes = self.small(task, files)?;
+        Some(match self.code {
+            1 => bytes.as_chunks::<4>().0.iter().map(|b| f64::from(f32::from_le_bytes(*b))).collect(),
+            _ => bytes.as_chunks::<8>().0.iter().map(|b| f64::from_le_bytes(*b)).collect(),
         })
     }
 
@@ -144,18 +162,18 @@ impl Tensor {
         }
         let element = types::element(self.code)
             .ok_or_else(|| Error::unsupported(format!("elements of {}", self.type_name())))?;
-        let (source, at) = match &self.place {
-            Place::Raw(range) => (files.model.member(self.name.as_str(), range.clone())?, 0),
-            Place::External { location, offset, length } => {
+        let (source, at) = match &self.storage {
+            Storage::Raw(range) => (files.model.member(self.name.as_str(), range.clone())?, 0),
+            Storage::External { location, offset, length } => {
                 let file = files.get(task, location)?;
                 (bounded(&file, *offset, *length)?, 0)
             }
-            Place::Fields(number, pieces) => return self.of_fields(files, &element, *number, pieces),
-            Place::Nowhere if self.elements() == Some(0) => (Source::memory("", Vec::new()), 0),
-            Place::Nowhere => return Err(Error::malformed("a tensor without elements")),
+            Storage::Fields(number, pieces) => return self.of_fields(files, &element, *number, pieces),
+            Storage::Nowhere if self.elements() == Some(0) => (Source::memory("", Vec::new()), 0),
+            Storage::Nowhere => return Err(Error::malformed("a tensor without elements")),
         };
         let mut details = Vec::new();
-        if let Place::External { location, offset, .. } = &self.place {
+        if let Storage::External { location, offset, .. } = &self.storage {
             details.push(("file".to_owned(), location.clone()));
             details.push(("offset".to_owned(), offset.to_string()));
         }
@@ -215,9 +233,9 @@ impl Tensor {
 
     /// Texts, which stand in fields only.
     fn texts(&self, task: &Task, files: &Files) -> Result<Content> {
-        let pieces = match &self.place {
-            Place::Fields(6, pieces) => pieces.as_slice(),
-            Place::Nowhere => &[],
+        let pieces = match &self.storage {
+            Storage::Fields(6, pieces) => pieces.as_slice(),
+            Storage::Nowhere => &[],
             _ => return Err(Error::malformed("texts that are not stored as texts")),
         };
         let mut texts = Vec::new();
@@ -237,7 +255,7 @@ impl Tensor {
         let mut node = Node::new(name, "tensor");
         node.attributes
             .extend(self.metadata.iter().map(|(name, value)| (name.clone(), value.as_str().into())));
-        if let Place::Raw(range) = &self.place {
+        if let Storage::Raw(range) = &self.storage {
             node.span = Some(range.clone());
         }
         // Opens a file beside the model at most; reads nothing of it.
@@ -268,14 +286,14 @@ fn dims(value: Wire, shape: &mut Vec<u64>) -> Result<()> {
 }
 
 /// Where elements in another file are: <https://github.com/onnx/onnx/blob/main/docs/ExternalData.md>.
-fn external(pairs: &[(String, String)]) -> Result<Place> {
+fn external(pairs: &[(String, String)]) -> Result<Storage> {
     let get = |key: &str| pairs.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
     let number = |key: &str| -> Result<Option<u64>> {
         let Some(text) = get(key) else { return Ok(None) };
         text.parse().map(Some).map_err(|_| Error::malformed(format!("external data: {key} is {text:?}")))
     };
     let location = get("location").ok_or_else(|| Error::malformed("external data without a location"))?;
-    Ok(Place::External {
+    Ok(Storage::External {
         location: location.to_owned(),
         offset: number("offset")?.unwrap_or(0),
         length: number("length")?,

@@ -1,4 +1,5 @@
 use super::*;
+use crate::bytes::task::Task;
 use crate::data::content::Graph;
 use crate::data::content::array::read;
 use crate::data::content::graph::Dimension;
@@ -6,6 +7,8 @@ use crate::data::format::Options;
 use crate::data::open::Document;
 use crate::data::region::Region;
 use std::path::Path;
+
+mod shapes;
 
 fn opened(name: &str) -> Document {
     let path = format!("{}/fixtures/onnx/{name}.onnx", env!("CARGO_MANIFEST_DIR"));
@@ -131,6 +134,10 @@ fn bodies_functions_constants_and_sparse_tensors_lie_behind() {
     assert_eq!(all(&document, "subgraphs/choice.then_branch/constants/t").1, [2]);
     assert_eq!(all(&document, "constants/c").0, "bool");
     assert_eq!(all(&document, "sparse/thin/indices").1, [2]);
+    let (dtype, lengths, bytes) = all(&document, "sparse/thin");
+    let elements: Vec<f32> = bytes.as_chunks::<4>().0.iter().map(|own| f32::from_le_bytes(*own)).collect();
+    assert_eq!((dtype.as_str(), lengths.as_slice()), ("float32", &[3, 3][..]));
+    assert_eq!(elements, [0.0, 1.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0]);
     let square = graph.nodes().iter().find(|node| &*node.operator == "Square").unwrap();
     assert_eq!(square.function.as_deref(), Some("functions/custom.Square"));
     let everything = graph.nodes().last().unwrap();
