@@ -8,8 +8,9 @@ use gander::data::axes::AxisCoordinates;
 use gander::data::dtype::DType;
 use gander::data::numbers::{ComplexPart, NonFinite, element_text, numbers};
 use gander::data::plane::color::{ColorScale, non_finite_color};
-use gander::data::plane::{Plane, ValueSummary};
+use gander::data::plane::{Orientation, Plane, ValueSummary};
 
+use super::slice_image::ShownSlice;
 use crate::gui::theme::{self, Theme, mono, picture_color, space};
 use crate::gui::ui::canvas::Viewport;
 
@@ -297,6 +298,43 @@ pub(super) fn cross_hair(ui: &Ui, sight: &Viewport, column: u64, row: u64) {
         painter.hline(gap.right().min(picture.right())..=picture.right(), center.y, stroke);
         painter.vline(center.x, picture.top()..=gap.top().max(picture.top()), stroke);
         painter.vline(center.x, gap.bottom().min(picture.bottom())..=picture.bottom(), stroke);
+    }
+}
+
+/// Names and units of the axes, where they have some: above the rows, at the end of the columns.
+pub(super) fn axis_titles(
+    ui: &Ui,
+    shown_slice: &ShownSlice<'_>,
+    sight: &Viewport,
+    outer: Rect,
+    turn: Orientation,
+) {
+    let theme = Theme::of(ui);
+    let (upright, picture) = (sight.upright(), sight.picture());
+    let (down, across) = if upright {
+        (shown_slice.slice.rows, shown_slice.slice.columns)
+    } else {
+        (shown_slice.slice.columns, shown_slice.slice.rows)
+    };
+    let title = |axis: Option<usize>| {
+        axis.filter(|axis| shown_slice.coordinates.is_named(*axis))
+            .map(|axis| shown_slice.coordinates.title(axis))
+    };
+    // Where growing indices are seen to lead.
+    let ends = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]].map(|place| turn.forward([1.0, 1.0], place));
+    let grows = |axis: usize| ends[1][axis] + ends[2][axis] > 2.0 * ends[0][axis];
+    let (right, bottom) = (if grows(0) { '→' } else { '←' }, if grows(1) { '↓' } else { '↑' });
+    let font = theme::small_font();
+    let painter = ui.painter();
+    if let Some(title) = title(down) {
+        let galley = painter.layout_no_wrap(format!("{title} {bottom}"), font.clone(), theme.dim);
+        let left = (picture.left() - space::S2 - galley.size().x).max(outer.left() + space::S2);
+        let bottom = (picture.top() - 3.0).max(outer.top() + 14.0);
+        painter.galley(pos2(left, bottom - galley.size().y).round(), galley, theme.dim);
+    }
+    if let Some(title) = title(across) {
+        let at = pos2(picture.right(), (picture.bottom() + 18.0).min(outer.bottom() - 14.0));
+        painter.text(at, Align2::RIGHT_TOP, format!("{title} {right}"), font, theme.dim);
     }
 }
 

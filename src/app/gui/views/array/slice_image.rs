@@ -11,7 +11,7 @@ use gander::data::axes::AxisCoordinates;
 use gander::data::content::Array;
 use gander::data::numbers::{ComplexPart, NonFinite, bit_fields, bits, is_nan};
 use gander::data::plane::color::{RenderSpec, usual_window};
-use gander::data::plane::{Orientation, Plane, Slice, ValueSummary, Window};
+use gander::data::plane::{Plane, Slice, ValueSummary, Window};
 use gander::jobs::{JobSpec, Slot};
 use serde::{Deserialize, Serialize};
 
@@ -566,7 +566,7 @@ impl SliceImage {
         if ruled {
             let label = |rows: bool, n: u64| ruler_label(shown_slice, rows, n);
             canvas::rulers(ui, sight, outer.left() + space::S1, label);
-            axis_titles(ui, shown_slice, sight, outer, self.camera.orientation());
+            overlays::axis_titles(ui, shown_slice, sight, outer, self.camera.orientation());
         }
         let facing = shown_slice.coordinates.facing(slice);
         overlays::edges(ui, sight, facing.letters(self.camera.orientation()));
@@ -701,37 +701,6 @@ fn ruler_label(shown_slice: &ShownSlice<'_>, rows: bool, n: u64) -> String {
         Some(text) if text.chars().count() > MOST => text.chars().take(MOST - 1).chain(['…']).collect(),
         Some(text) => text,
         None => index.to_string(),
-    }
-}
-
-/// Names and units of the axes, where they have some: above the rows, at the end of the columns.
-fn axis_titles(ui: &Ui, shown_slice: &ShownSlice<'_>, sight: &Viewport, outer: Rect, turn: Orientation) {
-    let theme = Theme::of(ui);
-    let (upright, picture) = (sight.upright(), sight.picture());
-    let (down, across) = if upright {
-        (shown_slice.slice.rows, shown_slice.slice.columns)
-    } else {
-        (shown_slice.slice.columns, shown_slice.slice.rows)
-    };
-    let title = |axis: Option<usize>| {
-        axis.filter(|axis| shown_slice.coordinates.is_named(*axis))
-            .map(|axis| shown_slice.coordinates.title(axis))
-    };
-    // Where growing indices are seen to lead.
-    let ends = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]].map(|place| turn.forward([1.0, 1.0], place));
-    let grows = |axis: usize| ends[1][axis] + ends[2][axis] > 2.0 * ends[0][axis];
-    let (right, bottom) = (if grows(0) { '→' } else { '←' }, if grows(1) { '↓' } else { '↑' });
-    let font = theme::small_font();
-    let painter = ui.painter();
-    if let Some(title) = title(down) {
-        let galley = painter.layout_no_wrap(format!("{title} {bottom}"), font.clone(), theme.dim);
-        let left = (picture.left() - space::S2 - galley.size().x).max(outer.left() + space::S2);
-        let bottom = (picture.top() - 3.0).max(outer.top() + 14.0);
-        painter.galley(pos2(left, bottom - galley.size().y).round(), galley, theme.dim);
-    }
-    if let Some(title) = title(across) {
-        let at = pos2(picture.right(), (picture.bottom() + 18.0).min(outer.bottom() - 14.0));
-        painter.text(at, egui::Align2::RIGHT_TOP, format!("{title} {right}"), font, theme.dim);
     }
 }
 
