@@ -52,6 +52,7 @@ mod explorer;
 mod exports;
 mod facts;
 mod files;
+mod fonts;
 pub(crate) mod grid;
 pub(crate) mod icons;
 mod inspector;

@@ -2,9 +2,11 @@
 //! the names of enumerated ones. Coordinates (CF's coordinate variables, dimension scales of HDF5) are read once, by
 //! [`AxisCoordinates::read`]; everything else answers from memory.
 
+mod heading;
 mod kind;
 mod uneven;
 
+pub use heading::{Facing, Heading};
 pub use kind::AxisKind;
 pub use uneven::{LinePositions, UnevenCoordinates};
 
@@ -52,6 +54,7 @@ struct Dimension {
     unit: Option<String>,
     times: Option<Times>,
     regular: Option<(f64, f64)>,
+    heading: Option<Heading>,
     coordinate: Option<Arc<dyn Array>>,
     read: OnceLock<Coordinate>,
 }
@@ -68,6 +71,8 @@ enum Coordinate {
         uneven: Option<Arc<UnevenCoordinates>>,
         /// The step of those that do it evenly.
         step: Option<f64>,
+        /// Whether the last is more than the first, where they differ.
+        rising: Option<bool>,
     },
 }
 
@@ -137,6 +142,23 @@ impl AxisCoordinates {
             return Some([1.0; 2]);
         }
         (larger <= smaller * LONGEST).then_some([width / larger, height / larger])
+    }
+
+    /// Which way round a slice is drawn the right way up, as far as that is known (yet): where its axes lead by the
+    /// format, or latitude and longitude by their coordinates.
+    pub fn facing(&self, slice: &Slice) -> Facing {
+        let heading = |axis: Option<usize>| {
+            let (dimension, kind) = (self.axes.get(axis?)?, *self.kinds.get(axis?)?);
+            dimension.heading.or_else(|| dimension.on_a_map(kind))
+        };
+        Facing { rows: heading(slice.rows), columns: heading(slice.columns) }
+    }
+
+    /// The axes that lead along the three directions of a body.
+    pub fn is_body(&self, shape: &[u64]) -> bool {
+        let long = self.axes.iter().zip(shape).filter(|(_, len)| **len > 1);
+        let directions = long.filter_map(|(axis, _)| axis.heading?.direction());
+        directions.collect::<std::collections::BTreeSet<_>>().len() == 3
     }
 
     /// The axes whose coordinates lie in an array, which is to be read.
@@ -343,13 +365,19 @@ impl Dimension {
             unit: axis.unit.filter(|unit| !unit.trim().is_empty()),
             times: axis.times,
             regular: axis.regular,
+            heading: axis.heading,
             coordinate: axis.coordinate.filter(short),
             read: OnceLock::new(),
         }
     }
 
     fn described(&self) -> Described<'_> {
-        Described { name: &self.name, unit: self.unit.as_deref(), dated: self.times.is_some() }
+        Described {
+            name: &self.name,
+            unit: self.unit.as_deref(),
+            dated: self.times.is_some(),
+            direction: self.heading.and_then(Heading::direction),
+        }
     }
 
     /// The unit, where it is one of the numbers that are shown: not of dates.
@@ -359,6 +387,48 @@ impl Dimension {
 
     fn is_placed(&self) -> bool {
         self.regular.is_some() || self.coordinate.is_some()
+    }
+
+    /// Where it leads on a map: latitude and longitude, northing and easting, by whether their coordinates grow.
+    fn on_a_map(&self, kind: AxisKind) -> Option<Heading> {
+        let (name, unit) = (self.name.to_ascii_lowercase(), self.unit.as_deref().unwrap_or_default());
+        // Models of the weather store places in two dimensions, and their rows go north.
+        match name.strip_suffix("_stag").unwrap_or(&name) {
+            "south_north" => return Some(Heading::North),
+            "west_east" => return Some(Heading::East),
+            _ => {}
+        }
+        let length = matches!(short_unit(unit), "m" | "km");
+        // An axis `y` in metres is one of a map only where its places are a coordinate variable, as CF has them.
+        let projected =
+            length && self.coordinate.is_some() && matches!(name.as_str(), "x" | "y" | "xc" | "yc");
+        let named =
+            matches!(name.as_str(), "lat" | "latitude" | "lon" | "longitude" | "northing" | "easting")
+                || matches!(name.as_str(), "rlat" | "rlon");
+        if !(projected || named || kind::is_degrees_of_earth(unit)) {
+            return None;
+        }
+        Some(match (kind, self.rising()?) {
+            (AxisKind::Y, true) => Heading::North,
+            (AxisKind::Y, false) => Heading::South,
+            (AxisKind::X, true) => Heading::East,
+            (AxisKind::X, false) => Heading::West,
+            _ => return None,
+        })
+    }
+
+    /// Whether coordinates grow with the index, where that is known.
+    fn rising(&self) -> Option<bool> {
+        if self.coordinate.is_some() {
+            return match self.read.get()? {
+                Coordinate::Values { rising, .. } => *rising,
+                Coordinate::Texts(_) => None,
+            };
+        }
+        self.regular
+            .map(|(_, step)| step)
+            .filter(|step| step.is_finite() && *step != 0.0)
+            .map(|step| step > 0.0)
     }
 
     /// The distance between neighbours, where it is the same all along.
@@ -425,7 +495,9 @@ impl Coordinate {
             values.iter_mut().for_each(|value| *value = scaling.apply(*value));
         }
         let (uneven, step) = (UnevenCoordinates::of(&values).map(Arc::new), even_step(&values));
-        Ok(Coordinate::Values { dtype: dtype.clone(), size, raw, scaling, uneven, step })
+        let ends = values.first().zip(values.last()).and_then(|(first, last)| last.partial_cmp(first));
+        let rising = ends.filter(|order| order.is_ne()).map(|order| order.is_gt());
+        Ok(Coordinate::Values { dtype: dtype.clone(), size, raw, scaling, uneven, step, rising })
     }
 }
 
@@ -505,6 +577,41 @@ mod tests {
         assert_eq!(of(axis("z", "m", 5.0), axis("x", "mm", 1.0), 1), None);
         assert_eq!(of(axis("z", "mm", 500.0), axis("x", "mm", 1.0), 1), None);
         assert_eq!(of(axis("z", "mm", 0.0), axis("x", "mm", 1.0), 1), None);
+    }
+
+    #[test]
+    fn maps_have_north_up_and_bodies_are_none() {
+        let axis = |name: &str, unit: &str, step: f64| Axis {
+            name: name.to_owned(),
+            unit: Some(unit.to_owned()),
+            regular: Some((10.0, step)),
+            ..Axis::default()
+        };
+        let facing = |rows: Axis, columns: Axis| {
+            let spans = vec![Span::all(4), Span::all(8)];
+            let slice = Slice { spans, rows: Some(0), columns: Some(1), channels: None };
+            let facing = AxisCoordinates::of_axes(vec![rows, columns]).facing(&slice);
+            (facing.rows, facing.columns)
+        };
+        let (north, east) = (Some(Heading::North), Some(Heading::East));
+        assert_eq!(
+            facing(axis("lat", "degrees_north", 1.0), axis("lon", "degrees_east", 1.0)),
+            (north, east)
+        );
+        let south = facing(axis("latitude", "degrees", -1.0), axis("x", "degrees_east", -1.0));
+        assert_eq!(south, (Some(Heading::South), Some(Heading::West)));
+        assert_eq!(facing(axis("south_north", "", 1.0), axis("west_east", "", 1.0)), (north, east));
+        // Microscopes count rows from the top; so do axes in metres that no variable stands behind.
+        assert_eq!(facing(axis("y", "micrometer", 1.0), axis("x", "micrometer", 1.0)), (None, None));
+        assert_eq!(facing(axis("y", "m", 1.0), axis("x", "m", 1.0)), (None, None));
+        let places: Vec<u8> = [5.0f64, 4.0, 3.0, 1.0].iter().flat_map(|v| v.to_le_bytes()).collect();
+        let places = Plain::new(Source::memory("y", places), 0, DType::F64, vec![4]).unwrap();
+        let y = Axis { coordinate: Some(Arc::new(places)), regular: None, ..axis("y", "km", 1.0) };
+        let coordinates = AxisCoordinates::of_axes(vec![y]);
+        let slice = Slice { spans: vec![Span::all(4)], rows: Some(0), columns: None, channels: None };
+        assert!(!coordinates.facing(&slice).is_known(), "it is not read yet");
+        coordinates.read(&Task::new(), 0).unwrap();
+        assert_eq!(coordinates.facing(&slice).rows, Some(Heading::South));
     }
 
     #[test]

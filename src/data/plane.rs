@@ -6,11 +6,12 @@
 //! - [`Plane`]: a window that was read; [`tiles`]: large ones tile by tile, coarse first; [`lines`]: rows and columns as
 //!   envelopes of least and largest values;
 //! - [`ValueSummary`]: range, percentiles and non-finite values of a slice; [`NonFiniteSearch`]: where the next one is;
-//! - [`color`]: planes as pictures; [`PaintedSlice`]: a slice as one.
+//! - [`color`]: planes as pictures; [`PaintedSlice`]: a slice as one; [`Orientation`]: turned and mirrored.
 
 pub mod color;
 pub mod lines;
 mod mapping;
+mod orientation;
 mod picture;
 mod search;
 mod slice;
@@ -18,8 +19,9 @@ mod summary;
 pub mod tiles;
 
 pub use mapping::{Mapping, Role};
+pub use orientation::Orientation;
 pub use picture::PaintedSlice;
-pub use search::{NonFiniteSearch, SearchFrom, SearchResult};
+pub use search::{NonFiniteSearch, SearchFrom, SearchResult, Sought};
 pub use slice::{Slice, Window};
 pub use summary::{LISTED, ValueSummary};
 

@@ -21,6 +21,7 @@ use super::drop::Drop;
 use super::explorer::Explorer;
 use super::exports::{Exports, Leave};
 use super::files::Files;
+use super::fonts::SystemFont;
 use super::inspector::Inspector;
 use super::palette::Palette;
 use super::session::{Session, ThemeChoice};
@@ -65,6 +66,8 @@ pub(crate) struct App {
     fresh: HashSet<u64>,
     /// The inspector was asked for although the window is narrow.
     narrow_inspector: bool,
+    /// The font for characters that the program's own do not have.
+    system_font: SystemFont,
     /// The number of the tab and the subject that the explorer was last brought to.
     followed: Option<(u64, String)>,
     /// For how many more frames its row is looked for, while what is above it is being unfolded.
@@ -105,6 +108,7 @@ impl App {
                 ..Workspace::default()
             },
             palette: Palette::default(),
+            system_font: SystemFont::default(),
             keyed: true,
             dialogs: Dialogs::default(),
             exports: Exports::new(&jobs),
@@ -368,6 +372,11 @@ impl App {
 impl eframe::App for App {
     fn ui(&mut self, ui: &mut Ui, _frame: &mut eframe::Frame) {
         self.frame(ui);
+        // What is drawn depends on the system from here on.
+        let ctx = ui.ctx().clone();
+        if let Some(words) = self.system_font.step(&ctx, &self.jobs) {
+            self.say(&ctx, words);
+        }
     }
 
     fn on_exit(&mut self, _gl: Option<&eframe::glow::Context>) {

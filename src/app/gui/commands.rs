@@ -205,6 +205,7 @@ commands! {
         OpenRaw "Open as raw array…" Array .keys(CTRL_SHIFT, Key::R).tab();
         Reload "Reload" Reload .keys(NONE, Key::F5).apart().tab();
         Export "Export…" Export .keys(CTRL, Key::E).tab();
+        ExportPicture "Export the picture…" Image .keys(CTRL_ALT, Key::E).tab();
         Convert "Convert files…" Swap .keys(CTRL_SHIFT, Key::E);
         CloseTab "Close tab" Close .keys(CTRL, Key::W).apart().tab();
         CloseFile "Close file" Close .keys(CTRL_SHIFT, Key::W).tab();
@@ -215,6 +216,7 @@ commands! {
         CopyPath "Copy path of node" Copy .keys(ALT, Key::C).tab();
         CopyPython "Copy as Python" Code .keys(ALT, Key::P).tab();
         CopyCommand "Copy as command line" Terminal .keys(ALT, Key::L).tab();
+        CopyPicture "Copy the picture" Image .keys(CTRL_ALT, Key::C).tab();
         Find "Find in view" Search .keys(CTRL, Key::F).apart().tab();
         FilterExplorer "Filter the explorer" Filter .keys(CTRL_SHIFT, Key::F);
     }

@@ -3,7 +3,7 @@
 use egui::{Role, Ui, WidgetInfo};
 use gander::data::content::Kind;
 
-use super::commands::{Action, Where};
+use super::commands::{Action, CommandId, Where};
 use super::icons::Icon;
 use super::snippets;
 use super::target::{ExportSource, QueryStart, Target};
@@ -33,6 +33,18 @@ pub(crate) fn ui(ui: &mut Ui, target: &Target, actions: &mut Vec<Action>) {
     if item(ui, Icon::Terminal, "Copy as command line") {
         actions.push(Action::Copy(snippets::command_line(target)));
     }
+}
+
+/// The menu of a picture or a plot: how it leaves the window.
+pub(crate) fn picture(response: &egui::Response, actions: &mut Vec<Action>) {
+    response.context_menu(|ui| {
+        if item(ui, Icon::Copy, "Copy the picture") {
+            actions.push(Action::Do(CommandId::CopyPicture));
+        }
+        if item(ui, Icon::Export, "Export the picture…") {
+            actions.push(Action::Do(CommandId::ExportPicture));
+        }
+    });
 }
 
 /// A line; true if it was chosen, which closes the menu.

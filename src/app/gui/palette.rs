@@ -270,7 +270,7 @@ impl Palette {
                 path: found.path.clone(),
                 node: found.node.clone(),
             };
-            let score = score(&wanted, &found.path).unwrap_or(0);
+            let score = found.score;
             lines.push(Line {
                 icon: facts::icon(&found.node),
                 name: found.path.clone(),

@@ -22,7 +22,8 @@ pub(crate) struct Found {
     pub(crate) path: String,
     /// The node, not looked into.
     pub(crate) node: Arc<Node>,
-    score: i32,
+    /// How well it fits.
+    pub(crate) score: i32,
 }
 
 /// What a search found.
@@ -67,7 +68,24 @@ impl Query {
         *self == Query::default()
     }
 
-    /// How well a node fits; `None` where it does not.
+    /// How well a node fits; `None` where it does not. Of several words some may be parts of the name of its `file`:
+    /// they narrow what is found.
+    pub(crate) fn score_in(&self, file: &str, node: &Node, path: &str) -> Option<i32> {
+        if self.words.len() < 2 {
+            return self.score(node, path);
+        }
+        let file = file.to_lowercase();
+        let full = if path.is_empty() { node.name.as_str() } else { path };
+        let strong = |word: &String| fuzzy(word, full).filter(|score| *score > 0);
+        let (of_file, of_node): (Vec<String>, Vec<String>) =
+            self.words.iter().cloned().partition(|word| file.contains(word) && strong(word).is_none());
+        if of_file.is_empty() || of_node.is_empty() {
+            return self.score(node, path);
+        }
+        Query { words: of_node, ..self.clone() }.score(node, path)
+    }
+
+    /// How well a node fits by itself; `None` where it does not.
     pub(crate) fn score(&self, node: &Node, path: &str) -> Option<i32> {
         let array = match &node.content {
             Some(Content::Array(array)) => Some(array),
@@ -99,7 +117,9 @@ impl Query {
             }
         }
         let full = if path.is_empty() { node.name.as_str() } else { path };
-        self.words.iter().try_fold(0, |sum, word| fuzzy(word, full).map(|score| sum + score))
+        // What holds values stands before the modules that hold it.
+        let first = if node.content.is_some() { 30 } else { 0 };
+        self.words.iter().try_fold(first, |sum, word| fuzzy(word, full).map(|score| sum + score))
     }
 }
 
@@ -148,7 +168,8 @@ pub(crate) fn find(task: &Task, documents: &[(u64, Arc<Document>)], query: &Quer
     let mut budget = Budget { nodes: LOOKED, folders: LISTED, files: OPENED, any: conditions, cut: false };
     for (file, document) in documents {
         let from = hits.list.len();
-        below(task, query, &document.root, "", &mut budget, &mut |path, node, score| {
+        let place = Place { query, file: document.source.name() };
+        below(task, &place, &document.root, "", &mut budget, &mut |path, node, score| {
             hits.list.push(Found { file: *file, document: document.clone(), path, node, score });
         })?;
         if hits.list.len() - from > KEPT {
@@ -160,6 +181,12 @@ pub(crate) fn find(task: &Task, documents: &[(u64, Arc<Document>)], query: &Quer
     hits.cut |= budget.cut;
     hits.list.sort_by_key(|found| std::cmp::Reverse(found.score));
     Ok(hits)
+}
+
+/// What is searched for, and the name of the file that is searched.
+struct Place<'a> {
+    query: &'a Query,
+    file: &'a str,
 }
 
 /// What a search may still do.
@@ -204,7 +231,7 @@ fn is_archive(name: &str) -> bool {
 
 fn below(
     task: &Task,
-    query: &Query,
+    place: &Place<'_>,
     node: &Arc<Node>,
     path: &str,
     budget: &mut Budget,
@@ -217,14 +244,14 @@ fn below(
     }
     budget.nodes -= 1;
     let node = &real(task, node, budget)?;
-    if let Some(score) = query.score(node, path) {
+    if let Some(score) = place.query.score_in(place.file, node, path) {
         keep(path.to_owned(), node.clone(), score);
     }
     match &node.children {
         Children::None => {}
         Children::Listed(list) => {
             for child in list.iter() {
-                below(task, query, child, &node.child_path(path, child), budget, keep)?;
+                below(task, place, child, &node.child_path(path, child), budget, keep)?;
             }
         }
         // Of a lazy list only what is counted is looked through: the others were not worth opening.
@@ -237,7 +264,7 @@ fn below(
                 }
                 start += page.len() as u64;
                 for child in &page {
-                    below(task, query, child, &node.child_path(path, child), budget, keep)?;
+                    below(task, place, child, &node.child_path(path, child), budget, keep)?;
                 }
             }
         }
@@ -276,6 +303,10 @@ mod tests {
         assert_eq!(query.shape, [4096, 11008]);
         assert_eq!(query.kind.as_deref(), Some("array"));
         assert!(query.score(&Node::new("q_proj", "tensor"), "q_proj").is_none());
+        // The file narrows, where the word is not in the path.
+        let node = Node::new("q_proj", "tensor");
+        let scored = |file: &str| Query::parse("ft q_proj").score_in(file, &node, "layers.0.q_proj");
+        assert!(scored("model_ft.safetensors").is_some() && scored("base.safetensors").is_none());
         assert!(Query::parse("qp").score(&Node::new("q_proj", "tensor"), "").is_some());
     }
 

@@ -5,6 +5,7 @@
 
 mod load;
 mod place;
+mod raw;
 
 use gander::data::content::Kind;
 use gander::data::node::{Node, Value};
@@ -36,6 +37,9 @@ pub(crate) fn command_line(target: &Target) -> String {
 pub(crate) fn python(target: &Target) -> String {
     let (source, root) = (&target.document.source, &target.document.root);
     let path = source.path().map_or_else(|| source.name().to_owned(), |path| path.display().to_string());
+    if let Some(code) = raw::python(target, &path) {
+        return code;
+    }
     let mut format = target.document.format.id;
     let mut remark = "";
     if format == "dataset" && !source.is_folder() {

@@ -65,7 +65,8 @@ impl StatusBar {
         let now = ui.input(|input| input.time);
         if let Some((words, until)) = &self.notice {
             if now < *until {
-                ui.label(egui::RichText::new(words).color(theme.accent));
+                let notice = egui::Label::new(egui::RichText::new(words).color(theme.accent)).truncate();
+                ui.add(notice).on_hover_text(words);
                 ui.ctx().request_repaint_after_secs((until - now) as f32);
                 return;
             }

@@ -2,10 +2,12 @@
 //! [`TabContent`] says; the one preview tab (in italics) is replaced by the next preview.
 
 mod bar;
+mod capture;
 mod pane;
 mod splits;
 #[cfg(test)]
 mod tests;
+mod titles;
 
 use egui::Ui;
 use egui_tiles::{Container, Linear, LinearDir, Tile, TileId, Tiles, Tree};
@@ -17,6 +19,7 @@ use super::files::Files;
 use super::session::{KeptContent, Split, Tab};
 use super::target::{NodeRef, QueryStart, Request, Subject, TabContent, Target};
 use super::views::{Status, Workspace};
+pub(crate) use capture::Purpose;
 use pane::FocusRequest;
 pub(crate) use pane::Pane;
 
@@ -319,9 +322,9 @@ impl Tabs {
         self.active.and_then(|id| self.pane_mut(id)).is_some_and(|pane| pane.run(at, cx))
     }
 
-    /// Exports the next frame of the active tab with the drawing that it is; false where it is none.
-    pub(crate) fn capture(&mut self) -> bool {
-        self.active.and_then(|id| self.pane_mut(id)).is_some_and(Pane::capture)
+    /// Exports or copies the next frame of the active tab with the drawing that it is; false where it is none.
+    pub(crate) fn capture(&mut self, purpose: Purpose) -> bool {
+        self.active.and_then(|id| self.pane_mut(id)).is_some_and(|pane| pane.capture(purpose))
     }
 
     /// What *Export…* of the active tab would write; `None` where there is nothing yet.
@@ -344,7 +347,8 @@ impl Tabs {
         if self.active().is_none() {
             self.active = self.order().first().copied();
         }
-        let mut behavior = bar::Behaviour { cx, active: self.active, close: Vec::new() };
+        let distinct = titles::distinct(self.panes(), cx.files);
+        let mut behavior = bar::Behaviour { cx, active: self.active, close: Vec::new(), distinct };
         self.tree.ui(&mut behavior, ui);
         let (active, close) = (behavior.active, behavior.close);
         self.active = active;

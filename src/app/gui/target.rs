@@ -170,6 +170,8 @@ pub(crate) struct ShownExport {
     pub(crate) repeat: Option<Repeat>,
     /// Pictures of what is shown.
     pub(crate) pictures: Vec<(String, Data)>,
+    /// Whether one of these is what was asked for.
+    pub(crate) pictures_first: bool,
 }
 
 /// How a part of a node is said in a recipe.

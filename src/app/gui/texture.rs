@@ -4,11 +4,11 @@
 //! wgpu) and end the program when they are given one. A larger picture lies in tiles within that limit, which are
 //! drawn side by side as one.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use egui::{
-    Color32, ColorImage, Context, ImageData, Painter, Rect, TextureHandle, TextureId, TextureOptions, Vec2,
-    pos2, vec2,
+    Color32, ColorImage, Context, Id, ImageData, Painter, Rect, TextureHandle, TextureId, TextureOptions,
+    Vec2, pos2, vec2,
 };
 
 /// A picture that was handed to the graphics card, in as many tiles as its limit asks for.
@@ -47,6 +47,9 @@ impl Texture {
                 let part = part(image, [x, y], [width, height]);
                 #[expect(clippy::disallowed_methods, reason = "this is the place: it keeps to the limit")]
                 let handle = context.load_texture(name, part, options);
+                if image.size == [width, height] {
+                    remember(context, handle.id(), image);
+                }
                 tiles.push(Tile { handle, at: [x, y] });
             }
         }
@@ -63,6 +66,9 @@ impl Texture {
         for tile in &mut self.tiles {
             let part = part(image, tile.at, tile.handle.size());
             tile.handle.set_partial([0, 0], part, self.options);
+            if tile.handle.size() == image.size {
+                remember(context, tile.handle.id(), image);
+            }
         }
     }
 
@@ -91,6 +97,20 @@ impl Texture {
             painter.image(id, Rect::from_min_size(at, size), whole, Color32::WHITE);
         }
     }
+}
+
+fn key(id: TextureId) -> Id {
+    Id::unique(("the picture of a texture", id))
+}
+
+/// Keeps which picture a texture of one tile shows, as long as somebody else keeps that.
+fn remember(context: &Context, id: TextureId, image: &Arc<ColorImage>) {
+    context.data_mut(|data| data.insert_temp(key(id), Arc::downgrade(image)));
+}
+
+/// The picture that a texture shows, where it is known and lies in one tile: for drawings that leave the window.
+pub(crate) fn picture_of(context: &Context, id: TextureId) -> Option<Arc<ColorImage>> {
+    context.data(|data| data.get_temp::<Weak<ColorImage>>(key(id)))?.upgrade()
 }
 
 /// A part of a picture; the whole of it without a copy.

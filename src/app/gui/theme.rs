@@ -262,6 +262,11 @@ pub(crate) fn mono_small_font() -> FontId {
     FontId::new(size::TEXT_SMALL, FontFamily::Monospace)
 }
 
+/// Inter semi-bold 13: letters at the edges of pictures.
+pub(crate) fn edge_font() -> FontId {
+    FontId::new(size::TEXT, semi_bold())
+}
+
 /// Inter semi-bold 11: section heads.
 pub(crate) fn heading_font() -> FontId {
     FontId::new(size::TEXT_HEAD, semi_bold())
@@ -307,6 +312,15 @@ pub(crate) fn apply(ctx: &egui::Context) {
     for (theme, kind) in [(&DARK, egui::Theme::Dark), (&LIGHT, egui::Theme::Light)] {
         ctx.set_style_of(kind, style(theme));
     }
+}
+
+/// Takes a font of the system for characters that no other has.
+pub(crate) fn add_font(ctx: &egui::Context, bytes: Vec<u8>) {
+    const NAME: &str = "of the system";
+    let mut fonts = fonts();
+    fonts.font_data.insert(NAME.to_owned(), Arc::new(FontData::from_owned(bytes)));
+    fonts.families.values_mut().for_each(|names| names.push(NAME.to_owned()));
+    ctx.set_fonts(fonts);
 }
 
 fn fonts() -> FontDefinitions {

@@ -74,6 +74,11 @@ pub(crate) struct Workspace {
     pub(crate) statements: sql::Statements,
     /// How arrays of a shape were last looked at.
     pub(crate) mappings: Mappings,
+    /// Whether views of arrays of the same shape are looked at together, and what they have in common.
+    pub(crate) link: bool,
+    pub(crate) linked: Option<array::Linked>,
+    /// Whether the right of a body stands at the left, as radiologists look at it.
+    pub(crate) radiological: bool,
     /// The tensor that others are compared with.
     pub(crate) reference: Option<model::compare::Reference>,
 }

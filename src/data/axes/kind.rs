@@ -60,6 +60,8 @@ pub(super) struct Described<'a> {
     pub(super) unit: Option<&'a str>,
     /// Whether its coordinates are dates.
     pub(super) dated: bool,
+    /// The direction of a body that it leads along, 0 to 2.
+    pub(super) direction: Option<usize>,
 }
 
 /// The kinds of the axes of an array.
@@ -70,6 +72,12 @@ pub(super) fn kinds(axes: &[Described<'_>]) -> Vec<AxisKind> {
         if axis.dated {
             return AxisKind::Time;
         }
+        match axis.direction {
+            Some(0) => return AxisKind::X,
+            Some(1) => return AxisKind::Y,
+            Some(_) => return AxisKind::Z,
+            None => {}
+        }
         let name = Some(axis.name).filter(|name| body || !matches!(*name, "i" | "j"));
         let unit = axis.unit.unwrap_or_default();
         let east_or_north = AxisKind::measured(unit).filter(|kind| kind.is_place());
@@ -79,6 +87,11 @@ pub(super) fn kinds(axes: &[Described<'_>]) -> Vec<AxisKind> {
             .unwrap_or_default()
     };
     axes.iter().map(kind).collect()
+}
+
+/// Whether a unit is that of latitudes or longitudes.
+pub(super) fn is_degrees_of_earth(unit: &str) -> bool {
+    AxisKind::measured(unit).is_some_and(AxisKind::is_place)
 }
 
 /// A unit in the form that stands beside a number: `µm` for `micrometer`. Others stay as they are.
@@ -118,14 +131,15 @@ mod tests {
 
     #[test]
     fn names_and_units_tell_what_axes_go_through() {
-        let plain = |name| Described { name, unit: None, dated: false };
+        let plain = |name| Described { name, unit: None, dated: false, direction: None };
         let of = |names: &[&'static str]| kinds(&names.iter().map(|name| plain(name)).collect::<Vec<_>>());
         assert_eq!(of(&["x", "Y", "z", "t"]), [AxisKind::X, AxisKind::Y, AxisKind::Z, AxisKind::Time]);
         assert_eq!(of(&["i", "j", "k"]), [AxisKind::X, AxisKind::Y, AxisKind::Z]);
         assert_eq!(of(&["i", "j", "z"]), [AxisKind::X, AxisKind::Y, AxisKind::Z]);
         assert_eq!(of(&["i", "j"]), [AxisKind::Other; 2]);
         assert_eq!(of(&["c", "station", ""]), [AxisKind::Channel, AxisKind::Other, AxisKind::Other]);
-        let one = |name, unit, dated| kinds(&[Described { name, unit: Some(unit), dated }])[0];
+        let one =
+            |name, unit, dated| kinds(&[Described { name, unit: Some(unit), dated, direction: None }])[0];
         assert_eq!(one("nav", "degrees_east", false), AxisKind::X);
         assert_eq!(one("u", "second", false), AxisKind::Time);
         assert_eq!(one("z", "days since 2000-01-01", true), AxisKind::Time);

@@ -10,6 +10,7 @@ use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::adapt;
+use crate::data::axes::Heading;
 use crate::data::cf::Times;
 use crate::data::dtype::DType;
 use crate::data::quantised::Quantised;
@@ -191,6 +192,8 @@ pub struct Axis {
     pub regular: Option<(f64, f64)>,
     /// How the coordinates are read where they count time from a date.
     pub times: Option<Times>,
+    /// Where growing indices lead, where the format says it: to the right of a body, up the picture.
+    pub heading: Option<Heading>,
 }
 
 impl std::fmt::Debug for Axis {

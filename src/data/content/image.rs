@@ -52,6 +52,9 @@ pub struct ImageInfo {
     pub alpha: bool,
     /// How many frames or pages.
     pub frames: u64,
+    /// How long each frame stands when it is played, in milliseconds, as the file says it; 0 where it leaves that open.
+    /// Empty where frames have no times, and shorter than they are many where these are too many.
+    pub frame_times: Vec<u32>,
     /// The axes that the frames go through, slowest first, each with its length: their product is the number of
     /// frames. Empty where frames are only counted.
     pub frame_axes: Vec<(u64, Axis)>,

@@ -143,6 +143,17 @@ impl ColorRange {
     }
 }
 
+/// Of what the range of the colours is taken, where it is not given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RangeScope {
+    /// Of the slice that is shown.
+    #[default]
+    Slice,
+    /// Of the whole array, so that colours mean the same in every slice.
+    Array,
+}
+
 /// How a heat map is coloured: what a person chose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -153,6 +164,8 @@ pub struct HeatMapSpec {
     pub norm: Norm,
     /// What they cover.
     pub range: ColorRange,
+    /// Of what.
+    pub scope: RangeScope,
     /// Whether zero lies in the middle.
     pub centred: bool,
     /// What of complex numbers is drawn.
@@ -184,6 +197,17 @@ impl HeatMapSpec {
             low = summary.positive.filter(|least| *least < high).unwrap_or(high / 1e6);
         }
         ColorScale { map: self.map, norm: self.norm, low, high }
+    }
+
+    /// This one with the range that values of which this is known have.
+    pub fn fixed(self, summary: &ValueSummary) -> Self {
+        match self.range {
+            ColorRange::MinMax | ColorRange::Percent(_) if self.part != ComplexPart::Phase => {
+                let scale = self.scale(summary);
+                HeatMapSpec { range: ColorRange::Hand(scale.low, scale.high), ..self }
+            }
+            _ => self,
+        }
     }
 
     /// This one, read from outside, with nothing in it that no person could choose.

@@ -1,4 +1,4 @@
-//! The next NaN or infinity of an array: what lies behind (or before) a place of a slice is looked through, then the
+//! The next NaN, infinity or missing value of an array: what lies behind (or before) a place of a slice is looked through, then the
 //! other slices, one by one round the array until this one comes again.
 
 use super::{Gaps, Mapping};
@@ -6,8 +6,41 @@ use crate::bytes::error::Result;
 use crate::bytes::strides;
 use crate::bytes::task::Task;
 use crate::data::content::Array;
+use crate::data::content::array::Scaling;
 use crate::data::numbers::{ComplexPart, NonFinite, numbers};
 use crate::data::stats::Unread;
+
+/// What is looked for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Sought {
+    /// A value that is not finite.
+    NonFinite(NonFinite),
+    /// A stored value that stands for nothing: the fill value, or one outside of what is valid.
+    Missing(Scaling),
+}
+
+impl Sought {
+    /// The word on the screen.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Sought::NonFinite(kind) => kind.word(),
+            Sought::Missing(_) => "missing value",
+        }
+    }
+
+    fn fits(&self, value: f64) -> bool {
+        match self {
+            Sought::NonFinite(kind) => NonFinite::of(value) == Some(*kind),
+            Sought::Missing(scaling) => !value.is_nan() && scaling.apply(value).is_nan(),
+        }
+    }
+}
+
+impl From<NonFinite> for Sought {
+    fn from(kind: NonFinite) -> Self {
+        Sought::NonFinite(kind)
+    }
+}
 
 /// What is looked for, and from where.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,7 +50,7 @@ pub struct NonFiniteSearch {
     /// What of complex numbers.
     pub part: ComplexPart,
     /// What is looked for.
-    pub kind: NonFinite,
+    pub kind: Sought,
     /// Whether to the end; else to the beginning.
     pub forward: bool,
     /// From where in the first slice.
@@ -107,7 +140,7 @@ impl NonFiniteSearch {
             let place =
                 |n: usize| (window.rows.index(n as u64 / width), window.columns.index(n as u64 % width));
             let hit = |(n, value): &(usize, &f64)| {
-                NonFinite::of(**value) == Some(self.kind) && beyond(place(*n)) && gaps.at(*n).is_none()
+                self.kind.fits(**value) && beyond(place(*n)) && gaps.at(*n).is_none()
             };
             let mut each = values.iter().enumerate();
             let found = if self.forward { each.find(hit) } else { each.rev().find(hit) };
@@ -144,6 +177,7 @@ mod tests {
         let search = |at: u64, kind, forward, from| {
             let mut mapping = Mapping::new(&[5, 3, 4]);
             mapping.set_position(0, at);
+            let kind = Sought::from(kind);
             let search = NonFiniteSearch { mapping, part: ComplexPart::Real, kind, forward, from };
             search.find(&array, &Task::new()).unwrap().place
         };
@@ -167,6 +201,22 @@ mod tests {
     }
 
     #[test]
+    fn missing_values_are_found_as_they_are_stored() {
+        let array = floats(&[1.0, -999.0, 2.0, 70.0, f32::NAN, 3.0], &[2, 3]);
+        let scaling = Scaling { scale: 0.5, offset: 1.0, fill: vec![-999.0], valid: Some((-1e4, 50.0)) };
+        let next = |row, column| {
+            let (mapping, from) = (Mapping::new(&[2, 3]), SearchFrom::Place(row, column));
+            let kind = Sought::Missing(scaling.clone());
+            let search = NonFiniteSearch { mapping, part: ComplexPart::Real, kind, forward: true, from };
+            search.find(&array, &Task::new()).unwrap().place
+        };
+        assert_eq!(next(0, 0), Some(vec![0, 1]));
+        // Beyond what is valid; a NaN is no missing value but itself.
+        assert_eq!(next(0, 1), Some(vec![1, 0]));
+        assert_eq!(next(1, 0), Some(vec![0, 1]));
+    }
+
+    #[test]
     fn every_nan_of_a_large_mask_is_reached_one_after_the_other() {
         // Several bands of rows, and nothing but NaN beyond the first half.
         let (height, width) = (3000u64, 1000u64);
@@ -176,8 +226,13 @@ mod tests {
         let next = |row, column, forward| {
             let mapping = Mapping::new(&[height, width]);
             let from = SearchFrom::Place(row, column);
-            let search =
-                NonFiniteSearch { mapping, part: ComplexPart::Real, kind: NonFinite::Nan, forward, from };
+            let search = NonFiniteSearch {
+                mapping,
+                part: ComplexPart::Real,
+                kind: NonFinite::Nan.into(),
+                forward,
+                from,
+            };
             search.find(&array, &Task::new()).unwrap().place.unwrap()
         };
         assert_eq!(next(0, 0, true), [1500, 0]);

@@ -4,9 +4,12 @@
 use super::Gaps;
 use super::slice::{Slice, Window};
 use crate::bytes::error::{Error, Result};
+use crate::bytes::strides;
 use crate::bytes::task::Task;
 use crate::data::content::Array;
+use crate::data::content::array;
 use crate::data::numbers::{ComplexPart, NonFinite, numbers};
+use crate::data::region::{Region, Span};
 use crate::data::stats::Unread;
 
 /// What is known of the values of a slice: enough to choose colours.
@@ -69,6 +72,68 @@ impl ValueSummary {
             _ => Ok(summary),
         }
     }
+}
+
+impl ValueSummary {
+    /// Looks at every element of a whole array that can be read. Places are not kept.
+    ///
+    /// # Errors
+    /// As [`ValueSummary::take`].
+    pub fn of_array(array: &dyn Array, task: &Task, part: ComplexPart) -> Result<Self> {
+        /// Bytes that are read at a time.
+        const STEP: u64 = 4 << 20;
+        let (shape, size) = (array.shape(), array.dtype().size().max(1));
+        let total = shape.iter().fold(1u64, |product, len| product.saturating_mul(*len));
+        task.set_total(total);
+        let mut builder = SummaryBuilder::new(total, SAMPLE);
+        // Axes before the first one of which a place is small enough are gone through one by one.
+        let below =
+            |axis: usize| shape.iter().skip(axis + 1).fold(size, |product, len| product.saturating_mul(*len));
+        let outer = (0..shape.len()).find(|axis| below(*axis) <= STEP).unwrap_or(shape.len());
+        let (lengths, inner) =
+            (shape.get(..outer).unwrap_or_default(), shape.get(outer..).unwrap_or_default());
+        let rounds = lengths.iter().fold(1u64, |product, len| product.saturating_mul(*len));
+        let rows = inner.first().copied().unwrap_or(1);
+        let at_once = (STEP / below(outer).max(1)).clamp(1, rows.max(1));
+        for round in 0..if total == 0 { 0 } else { rounds } {
+            let still = strides::unravel(round, lengths).into_iter().map(|at| Span::range(at, 1));
+            let still: Vec<Span> = still.collect();
+            let mut start = 0;
+            while start < rows {
+                let count = at_once.min(rows - start);
+                let mut spans = still.clone();
+                spans.extend(inner.iter().enumerate().map(|(n, len)| match n {
+                    0 => Span::range(start, count),
+                    _ => Span::all(*len),
+                }));
+                let region = Region(spans);
+                let (raw, missing) = array::read_lenient(array, task, &region)?;
+                let values = numbers(array.dtype(), part, &raw);
+                add_but(&mut builder, &values, &region.shape(), &missing);
+                task.advance(values.len() as u64)?;
+                start += count;
+            }
+        }
+        let summary = builder.finish(true);
+        match &summary.unread {
+            Some(unread) if summary.count == 0 => Err(unread.error.clone()),
+            _ => Ok(summary),
+        }
+    }
+}
+
+/// Takes the values of a region without the parts of it that could not be read.
+fn add_but(builder: &mut SummaryBuilder, values: &[f64], shape: &[u64], missing: &[array::MissingRegion]) {
+    let Some(first) = missing.first() else { return builder.add(values, 0, None) };
+    let lost = |n: &usize| {
+        let index = strides::unravel(*n as u64, shape);
+        let inside = |(at, span): (&u64, &Span)| *at >= span.start && *at < span.end();
+        missing.iter().any(|gap| index.iter().zip(&gap.part.0).all(inside))
+    };
+    let (there, gone): (Vec<usize>, Vec<usize>) = (0..values.len()).partition(|n| !lost(n));
+    let there: Vec<f64> = there.into_iter().filter_map(|n| values.get(n).copied()).collect();
+    builder.add(&there, 0, None);
+    builder.miss(gone.len() as u64, &first.error);
 }
 
 /// A summary in the making.

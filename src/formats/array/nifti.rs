@@ -192,6 +192,8 @@ fn scaling(header: &Header) -> Option<Scaling> {
 fn axes(header: &Header) -> Vec<Axis> {
     const NAMES: [&str; 7] = ["i", "j", "k", "t", "u", "v", "w"];
     let affine = header.affine();
+    // Without a place in space sides would only be guessed.
+    let headings = if !header.is_placed() { [None; 3] } else { affine.headings() };
     let unit = |n: usize| if n < 3 { header.unit_of_space() } else { header.unit_of_time() };
     let axis = |n: usize| {
         let step = header.zooms.get(n).copied().unwrap_or(1.0);
@@ -205,6 +207,7 @@ fn axes(header: &Header) -> Vec<Axis> {
             name: name.unwrap_or_default().to_owned(),
             unit: (n < 4).then(|| unit(n)).flatten().map(str::to_owned),
             regular: (n < 4 && regular.1 != 0.0).then_some(regular),
+            heading: headings.get(n).copied().flatten(),
             ..Axis::default()
         }
     };

@@ -9,7 +9,7 @@ use crate::gui::commands::{Action, CommandId, Where};
 use crate::gui::dialogs::Dialog;
 use crate::gui::session::ThemeChoice;
 use crate::gui::snippets;
-use crate::gui::tabs::{Tabs, TabsCx};
+use crate::gui::tabs::{Purpose, Tabs, TabsCx};
 use crate::gui::views::{Request, Target};
 
 impl App {
@@ -136,7 +136,9 @@ impl App {
             CommandId::OpenPath => self.dialogs.open(Dialog::open_path(false)),
             CommandId::OpenRaw => self.open_raw(),
             CommandId::Reload => self.on_file(ctx, |app, file| app.reload(ctx, file)),
-            CommandId::Export if self.tabs.capture() => ctx.request_repaint(),
+            CommandId::Export if self.tabs.capture(Purpose::Export) => ctx.request_repaint(),
+            CommandId::ExportPicture => self.capture(ctx, Purpose::ExportPicture),
+            CommandId::CopyPicture => self.capture(ctx, Purpose::Copy),
             CommandId::Export => match self.tabs.export() {
                 Some(export) => self.actions.push(export),
                 None => self.say(ctx, "There is nothing to export yet"),
@@ -194,6 +196,14 @@ impl App {
             }
             CommandId::Keys => self.dialogs.open(Dialog::keys(self.tabs.view_commands())),
             CommandId::About => self.dialogs.open(Dialog::About),
+        }
+    }
+
+    /// Takes a picture of what is shown.
+    fn capture(&mut self, ctx: &Context, purpose: Purpose) {
+        match self.tabs.capture(purpose) {
+            true => ctx.request_repaint(),
+            false => self.say(ctx, "This view is no picture and no plot"),
         }
     }
 

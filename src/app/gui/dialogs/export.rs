@@ -72,6 +72,8 @@ pub(crate) struct Export {
     items: Slot<Choice, Vec<Item>>,
     types: Slot<Choice, Vec<&'static FileType>>,
     file_type: Option<&'static FileType>,
+    /// The one that a person chose, by its id: it stays when something else is written.
+    own_type: Option<&'static str>,
     options: Options,
     rows: String,
     columns: String,
@@ -98,16 +100,22 @@ impl Export {
         let shown = match what {
             ExportSource::Node(target, part) => {
                 let name = node_name(&target).to_owned();
-                ShownExport { target: Some(target), name, part, repeat: None, pictures: Vec::new() }
+                let pictures = Vec::new();
+                let target = Some(target);
+                ShownExport { target, name, part, repeat: None, pictures, pictures_first: false }
             }
             ExportSource::Shown(shown) => {
                 let name = shown.target.as_ref().map_or(shown.name.as_str(), node_name).to_owned();
                 ShownExport { name, ..*shown }
             }
         };
-        let ShownExport { target, name, part, repeat, pictures } = shown;
+        let ShownExport { target, name, part, repeat, pictures, pictures_first } = shown;
         Export {
-            choice: if part.is_some() { Choice::Part } else { Choice::Whole },
+            choice: match (pictures_first && !pictures.is_empty(), part.is_some()) {
+                (true, _) => Choice::Picture(0),
+                (false, true) => Choice::Part,
+                (false, false) => Choice::Whole,
+            },
             target,
             name,
             part,
@@ -116,6 +124,7 @@ impl Export {
             items: Slot::default(),
             types: Slot::default(),
             file_type: None,
+            own_type: None,
             options: Options::default(),
             rows: String::new(),
             columns: String::new(),
@@ -336,7 +345,8 @@ impl Export {
 
     fn choose_type(&mut self, ui: &mut Ui, types: &[&'static FileType], items: &[Item]) {
         if self.file_type.is_none() {
-            self.file_type = self.likely(types, items);
+            let own = types.iter().find(|file_type| Some(file_type.id) == self.own_type);
+            self.file_type = own.copied().or_else(|| self.likely(types, items));
         }
         let mut chosen = self.file_type.map_or("", |file_type| file_type.id);
         form::formats(ui, types, usual(self.choice, items), |ui, file_type| {
@@ -347,6 +357,7 @@ impl Export {
         });
         if self.file_type.is_none_or(|file_type| file_type.id != chosen) {
             self.file_type = types.iter().copied().find(|file_type| file_type.id == chosen);
+            self.own_type = self.file_type.map(|file_type| file_type.id);
             self.options = Options::default();
             self.consent = Consent::default();
         }
@@ -416,6 +427,24 @@ impl Export {
         shown.ready()
     }
 
+    /// Says where the name promises another format than the one that is written.
+    fn say_ending(&mut self, ui: &mut Ui, file_type: &FileType) {
+        let wrong = other_ending(&self.path, file_type).map(str::to_owned);
+        let (Some(wrong), Some(right)) = (wrong, file_type.extensions.first()) else {
+            return;
+        };
+        form::row(ui, "", |ui| {
+            let words = format!("The name ends in .{wrong}, what is written is {}.", file_type.name);
+            ui.label(RichText::new(words).color(Theme::of(ui).warn));
+            if theme::button(ui, &format!("Use .{right}")).clicked() {
+                let stem = self.path.len().saturating_sub(wrong.len());
+                self.path = format!("{}{right}", self.path.get(..stem).unwrap_or_default());
+                self.own_path = true;
+                self.consent.overwrite = false;
+            }
+        });
+    }
+
     /// Where to; whether a file may be written there, if that is known.
     fn place(
         &mut self,
@@ -444,6 +473,7 @@ impl Export {
             self.own_path = true;
             self.consent.overwrite = false;
         }
+        self.say_ending(ui, file_type);
         let path = PathBuf::from(&self.path);
         let asked = path.clone();
         let shown =
@@ -460,6 +490,16 @@ impl Export {
         }
         exists.map(|exists| !exists || self.consent.overwrite)
     }
+}
+
+/// The ending of a name where it is none of the format's.
+fn other_ending<'a>(path: &'a str, file_type: &FileType) -> Option<&'a str> {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    let (stem, ending) = name.rsplit_once('.')?;
+    let low = name.to_lowercase();
+    let fits = |extension: &&str| low.strip_suffix(*extension).is_some_and(|stem| stem.ends_with('.'));
+    let is_ending = !stem.is_empty() && !ending.is_empty() && ending.chars().all(char::is_alphanumeric);
+    (is_ending && !file_type.extensions.iter().any(fits)).then_some(ending)
 }
 
 /// The formats that most people want of such content, by their ids.
@@ -564,6 +604,15 @@ fn parse(rows: &str, columns: &str, slice: &str) -> Result<Selection, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_that_promises_another_format_is_seen() {
+        let of = |id: &str| FileType::by_id(id).unwrap();
+        assert_eq!(other_ending("/a.b/x.csv", of("parquet")), Some("csv"));
+        assert_eq!(other_ending("/a.b/x.Parquet", of("parquet")), None);
+        assert_eq!(other_ending("/a.b/x", of("parquet")), None);
+        assert_eq!(other_ending("x.nii.gz", of("nifti")), None);
+    }
 
     #[test]
     fn rows_and_columns_are_read_as_typed() {

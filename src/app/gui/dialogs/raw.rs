@@ -6,7 +6,11 @@ use egui::{ComboBox, TextEdit, Ui};
 use gander::bytes::display;
 use gander::bytes::limits;
 use gander::bytes::source::Source;
+use gander::bytes::task::Task;
+use gander::data::content::{Content, array};
 use gander::data::format::{OptionSpec, Options};
+use gander::data::numbers::element_text;
+use gander::data::region::{Region, Span};
 use gander::formats::array::raw::{FORMAT, Layout, OPTIONS};
 use gander::jobs::{JobSpec, Jobs, Slot};
 
@@ -47,6 +51,8 @@ pub(crate) struct OpenRaw {
     /// Whether nothing was told yet, so that the name may say something.
     guess: bool,
     len: Slot<(), u64>,
+    /// The first elements as they would be read.
+    values: Slot<Options, String>,
 }
 
 impl OpenRaw {
@@ -55,7 +61,7 @@ impl OpenRaw {
         let told = now.get("format") == Some(FORMAT.id);
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let options = if told { now.clone() } else { Options::default() };
-        OpenRaw { file, path, name, options, guess: !told, len: Slot::default() }
+        OpenRaw { file, path, name, options, guess: !told, len: Slot::default(), values: Slot::default() }
     }
 
     /// Draws it; true if it is to be closed.
@@ -85,10 +91,15 @@ impl OpenRaw {
         let theme = Theme::of(ui);
         // As high with an error as without, so that the button stays where it is.
         let (area, _) =
-            ui.allocate_exact_size(egui::vec2(ui.available_width(), 3.0 * size::ROW), egui::Sense::hover());
+            ui.allocate_exact_size(egui::vec2(ui.available_width(), 6.0 * size::ROW), egui::Sense::hover());
         let mut child = ui.new_child(egui::UiBuilder::new().max_rect(area).id_salt("preview"));
         match &result {
-            Ok(words) => drop(child.label(theme::mono(words.as_str()).color(theme.text))),
+            Ok(words) => {
+                child.label(theme::mono(words.as_str()).color(theme.text));
+                if len.is_some() {
+                    self.first_values(&mut child, jobs);
+                }
+            }
             Err(words) => {
                 theme::problem_banner(&mut child, Severity::Problem, "This does not fit", &[(words, None)]);
             }
@@ -106,6 +117,24 @@ impl OpenRaw {
             return true;
         }
         close
+    }
+
+    /// The first elements, as these options read them.
+    fn first_values(&self, ui: &mut Ui, jobs: &Jobs) {
+        let (path, options) = (self.path.clone(), self.options.clone());
+        let shown = self.values.get(jobs, &self.options, JobSpec::view(""), move |task| {
+            let source = Source::open(task, &path)?;
+            first_values(task, &source, &options)
+        });
+        let theme = Theme::of(ui);
+        let words = match (shown.so_far(), &shown.error) {
+            (Some(words), _) => (*words).clone(),
+            (None, Some(error)) => error.message(),
+            (None, None) => "…".to_owned(),
+        };
+        for line in words.lines() {
+            ui.add(egui::Label::new(theme::mono(line).color(theme.dim)).truncate());
+        }
     }
 
     /// A line for one option.
@@ -164,6 +193,32 @@ fn hint(spec: &OptionSpec) -> &'static str {
     }
 }
 
+/// The first rows of the array that options make of a file, a line each.
+fn first_values(task: &Task, source: &Source, options: &Options) -> gander::Result<String> {
+    const ROWS: u64 = 3;
+    const COLUMNS: u64 = 12;
+    let mut told = options.clone();
+    told.set("format", FORMAT.id);
+    let document = gander::formats::open_source(task, source, &told)?;
+    let Some(Content::Array(array)) = &document.root.content else { return Ok(String::new()) };
+    let shape = array.shape();
+    let part = |(axis, len): (usize, &u64)| match shape.len() - axis {
+        1 => Span::range(0, COLUMNS.min(*len)),
+        2 => Span::range(0, ROWS.min(*len)),
+        _ => Span::range(0, 1.min(*len)),
+    };
+    let region = Region(shape.iter().enumerate().map(part).collect());
+    let bytes = array::read(&**array, task, &region)?;
+    let size = array.dtype().size().max(1) as usize;
+    let row = shape.last().map_or(1, |len| COLUMNS.min(*len)).max(1) as usize;
+    let more = if shape.last().is_some_and(|len| *len > COLUMNS) { " …" } else { "" };
+    let line = |row: &[u8]| {
+        let texts = row.chunks_exact(size).map(|bytes| element_text(array.dtype(), bytes));
+        texts.collect::<Vec<_>>().join("  ") + more
+    };
+    Ok(bytes.chunks(size * row).map(line).collect::<Vec<_>>().join("\n"))
+}
+
 /// What the options would give of a file of `len` bytes, or what is wrong with them.
 fn preview(options: &Options, len: u64) -> Result<String, String> {
     let layout = Layout::parse(options, len).map_err(|error| error.message())?;
@@ -197,6 +252,18 @@ mod tests {
         let mut options = Options::default();
         pairs.iter().for_each(|(name, value)| options.set(name, *value));
         preview(&options, len)
+    }
+
+    #[test]
+    fn the_first_values_are_read_as_it_is_told() {
+        let source = Source::memory("a", vec![9, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0]);
+        let first = |pairs: &[(&str, &str)]| {
+            let mut options = Options::default();
+            pairs.iter().for_each(|(name, value)| options.set(name, *value));
+            first_values(&Task::new(), &source, &options).unwrap()
+        };
+        assert_eq!(first(&[("dtype", "uint16"), ("shape", "2x3"), ("offset", "1")]), "1  2  3\n4  5  6");
+        assert_eq!(first(&[]), "9  1  0  2  0  3  0  4  0  5  0  6 …");
     }
 
     #[test]

@@ -253,8 +253,9 @@ impl Drawn {
             theme.faint
         };
         let name_width = painter.layout_no_wrap(self.name.clone(), theme::body_font(), theme.text).size().x;
-        // The name comes first; the facts get what is left, at least two fifths.
-        let facts_room = (room - name_width - space::S3).max(room * 0.4);
+        // The name comes first; the facts get what is left, at least two fifths. A message is no fact: it may be long.
+        let least = if self.warn { 0.2 } else { 0.4 };
+        let facts_room = (room - name_width - space::S3).max(room * least);
         let facts = line(&self.facts, theme::mono_small_font(), facts_color, facts_room);
         let facts_width = if self.facts.is_empty() { 0.0 } else { facts.size().x + space::S2 };
         let color = if self.pending { theme.dim } else { theme.text };

@@ -1,9 +1,12 @@
 //! How tabs look and what clicks on them do.
 
+use std::collections::HashMap;
+
 use egui::{Color32, Id, Response, Sense, Stroke, Ui, Visuals, WidgetText};
 use egui_tiles::{Behavior, SimplificationOptions, TabState, TileId, Tiles, UiResponse};
 
 use super::{Pane, TabsCx};
+use crate::gui::commands::{Action, Where};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
 use crate::gui::ui::TabLook;
@@ -14,6 +17,8 @@ pub(super) struct Behaviour<'a> {
     pub(super) cx: TabsCx<'a>,
     pub(super) active: Option<TileId>,
     pub(super) close: Vec<TileId>,
+    /// The words of tabs that others have too, with what tells them apart.
+    pub(super) distinct: HashMap<TileId, String>,
 }
 
 impl Behavior<Pane> for Behaviour<'_> {
@@ -50,6 +55,7 @@ impl Behavior<Pane> for Behaviour<'_> {
             Some(pane) => (pane.title().to_owned(), pane.preview),
             None => ("group".to_owned(), false),
         };
+        let title = self.distinct.get(&tile_id).cloned().unwrap_or(title);
         let look = TabLook {
             title: &title,
             spoken: &title,
@@ -145,6 +151,13 @@ impl Behaviour<'_> {
             }
             ui.close();
         }
+        let target = tiles.get_pane(&tile_id).and_then(|pane| pane.target().cloned());
+        if let Some(target) = target
+            && ui.button(theme::icon_text(Icon::SplitRight, "Split to the side")).clicked()
+        {
+            self.cx.actions.push(Action::Show(target, Where::Side));
+            ui.close();
+        }
         if ui.button(theme::icon_text(Icon::Close, "Close")).clicked() {
             self.close.push(tile_id);
             ui.close();
@@ -157,7 +170,7 @@ impl Behaviour<'_> {
         if let Some(tip) = self.tip(tiles, tile_id)
             && ui.button(theme::icon_text(Icon::Copy, "Copy path")).clicked()
         {
-            self.cx.actions.push(crate::gui::commands::Action::Copy(tip));
+            self.cx.actions.push(Action::Copy(tip));
             ui.close();
         }
     }

@@ -7,7 +7,6 @@ use gander::bytes::error::Error;
 use gander::bytes::source::Source;
 use gander::bytes::task::Task;
 use gander::data::content::Content;
-use gander::data::format::Data;
 use gander::data::media::payload;
 use gander::data::node::{Children, Node};
 use gander::data::open::Document;
@@ -16,13 +15,15 @@ use gander::jobs::{JobSpec, Jobs, Slot};
 use serde_json::Value;
 
 use super::TabsCx;
-use crate::gui::commands::{self, Action, Label};
+use super::capture::{Capture, Purpose};
+use crate::gui::commands::{self, Action, CommandId, Label};
 use crate::gui::explorer::open_as;
 use crate::gui::files::{Files, State};
 use crate::gui::icons::Icon;
 use crate::gui::security::Danger;
 use crate::gui::session::{KeptContent, Tab};
 use crate::gui::target::{ExportSource, NodeRef, QueryStart, ShownExport, TabContent};
+use crate::gui::texture::picture_of;
 use crate::gui::theme::{self, Theme, size, space};
 use crate::gui::ui::svg;
 use crate::gui::views::{self, Request, Subject, Target, View, ViewCx};
@@ -48,8 +49,8 @@ pub(crate) struct Pane {
     pub(super) focus_request: FocusRequest,
     /// What the pickles in its file would run.
     danger: Danger,
-    /// Whether its next frame is to be exported, with the drawing that it is.
-    capture: bool,
+    /// The picture of it that is being taken.
+    capture: Option<Capture>,
 }
 
 /// A node that a tab shows.
@@ -100,7 +101,7 @@ impl Pane {
             asked: None,
             focus_request: FocusRequest::No,
             danger: Danger::default(),
-            capture: false,
+            capture: None,
         }
     }
 
@@ -189,10 +190,11 @@ impl Pane {
         self.danger.of(self.target()?)
     }
 
-    /// Exports its next frame with the drawing that it is; false where it is none.
-    pub(super) fn capture(&mut self) -> bool {
-        self.capture = self.shown.as_ref().is_some_and(|shown| shown.view.is_drawing());
-        self.capture
+    /// Exports or copies its next frame with the drawing that it is; false where it is none.
+    pub(super) fn capture(&mut self, purpose: Purpose) -> bool {
+        let can = self.shown.as_ref().is_some_and(|shown| shown.view.is_drawing());
+        self.capture = can.then(|| Capture::new(purpose));
+        can
     }
 
     /// What *Export…* would write; `None` where there is nothing yet.
@@ -350,21 +352,22 @@ impl Pane {
             };
             let before = painted(ui.ctx());
             view.ui(ui, &mut cx);
-            if std::mem::take(&mut self.capture) {
+            let Some(capture) = &mut self.capture else { return };
+            if capture.wants_svg() {
                 let shapes = ui.ctx().graphics(|layers| {
                     let all = layers.get(layer).map(|list| list.all_entries());
                     all.into_iter().flatten().skip(before).cloned().collect::<Vec<_>>()
                 });
-                let svg = svg(&shapes, area, Theme::of(ui).bg2);
+                let svg = svg(&shapes, area, Theme::of(ui).bg2, &|id| picture_of(ui.ctx(), id));
+                capture.take_svg(Source::memory(format!("{name}.svg"), svg.into_bytes()));
+            }
+            if capture.step(ui.ctx(), area) {
                 let target = match targets.as_slice() {
                     [target] => Some(target),
                     _ => None,
                 };
-                if let Some(ExportSource::Shown(mut shown)) = exported(name, target, view.as_ref()) {
-                    let source = Source::memory(format!("{name}.svg"), svg.into_bytes());
-                    shown.pictures.insert(0, ("the drawing, as SVG".to_owned(), Data::Bytes(source)));
-                    cx.actions.push(Action::Export(ExportSource::Shown(shown)));
-                }
+                cx.actions.extend(captured(ui.ctx(), capture, exported(name, target, view.as_ref())));
+                self.capture = None;
             }
         });
         if let Some((path, node)) = view.stepped() {
@@ -475,7 +478,24 @@ fn exported(name: &str, target: Option<&Target>, view: &dyn View) -> Option<Expo
         repeat: part.as_ref().and_then(|_| view.repeat()),
         part,
         pictures: view.pictures(),
+        pictures_first: false,
     })))
+}
+
+/// What becomes of a picture that was taken.
+fn captured(ctx: &egui::Context, capture: &Capture, export: Option<ExportSource>) -> Option<Action> {
+    if capture.purpose == Purpose::Copy {
+        let Some(picture) = capture.seen() else {
+            return Some(Action::Notice("This screen gives no pictures; export it instead".to_owned()));
+        };
+        let [width, height] = picture.size;
+        ctx.copy_image(picture);
+        return Some(Action::Notice(format!("Copied the picture, {width} × {height} pixels")));
+    }
+    let Some(ExportSource::Shown(mut shown)) = export else { return None };
+    shown.pictures.splice(0..0, capture.pictures());
+    shown.pictures_first = capture.purpose == Purpose::ExportPicture;
+    Some(Action::Export(ExportSource::Shown(shown)))
 }
 
 /// What a view of these nodes sees of what the tabs see.
@@ -552,7 +572,11 @@ fn bar(ui: &mut Ui, name: &str, cx: &mut ViewCx<'_>, view: &mut dyn View) {
             .layout(egui::Layout::right_to_left(egui::Align::Center));
         let mut child = ui.new_child(builder);
         if theme::primary_button(&mut child, "Export…").clicked() {
-            cx.actions.extend(exported(name, target, view).map(Action::Export));
+            // With the drawing that it is.
+            match view.is_drawing() {
+                true => cx.actions.push(Action::Do(CommandId::Export)),
+                false => cx.actions.extend(exported(name, target, view).map(Action::Export)),
+            }
         }
         if let Some(target) = target.filter(|target| matches!(target.node.content, Some(Content::Table(_))))
             && area.width() >= WIDE

@@ -8,77 +8,16 @@ use std::sync::Arc;
 
 use egui::epaint::{Mesh, Vertex};
 use egui::{Color32, Key, Pos2, Rect, Response, Shape, TextureId, Ui, Vec2, pos2, vec2};
+use gander::data::plane::Orientation;
 use gander::data::region::Span;
 use serde::{Deserialize, Serialize};
 
 use crate::gui::texture::Texture;
 use crate::gui::theme::{self, Theme, space};
+use crate::gui::ui::elided;
 
 /// Points of an element when it is largest.
 const LARGEST: f64 = 120.0;
-
-/// A turn by quarters and a mirror.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub(crate) struct Orientation {
-    /// Quarters clockwise, after the mirror.
-    pub(crate) quarters: u8,
-    /// Left and right are swapped first.
-    pub(crate) mirror: bool,
-}
-
-impl Orientation {
-    /// A quarter clockwise.
-    pub(crate) fn clockwise(&mut self) {
-        self.quarters = (self.quarters + 1) % 4;
-    }
-
-    /// A quarter the other way.
-    pub(crate) fn back(&mut self) {
-        self.quarters = (self.quarters + 3) % 4;
-    }
-
-    /// Left and right swapped, as seen.
-    pub(crate) fn flip_horizontal(&mut self) {
-        self.mirror = !self.mirror;
-        self.quarters = (4 - self.quarters) % 4;
-    }
-
-    /// Top and bottom swapped, as seen.
-    pub(crate) fn flip_vertical(&mut self) {
-        self.flip_horizontal();
-        self.quarters = (self.quarters + 2) % 4;
-    }
-
-    /// The size as seen.
-    pub(crate) fn size(self, size: [f64; 2]) -> [f64; 2] {
-        if self.quarters % 2 == 1 { [size[1], size[0]] } else { size }
-    }
-
-    /// Where a point of a plane of this size is seen.
-    fn forward(self, size: [f64; 2], [x, y]: [f64; 2]) -> [f64; 2] {
-        let [w, h] = size;
-        let x = if self.mirror { w - x } else { x };
-        match self.quarters % 4 {
-            0 => [x, y],
-            1 => [h - y, x],
-            2 => [w - x, h - y],
-            _ => [y, w - x],
-        }
-    }
-
-    /// The point of the plane that is seen there.
-    fn inverse(self, size: [f64; 2], [x, y]: [f64; 2]) -> [f64; 2] {
-        let [w, h] = size;
-        let [x, y] = match self.quarters % 4 {
-            0 => [x, y],
-            1 => [y, h - x],
-            2 => [w - x, h - y],
-            _ => [w - y, x],
-        };
-        [if self.mirror { w - x } else { x }, y]
-    }
-}
 
 /// How elements are shaped on the screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,8 +42,14 @@ pub(crate) struct Camera {
     pub(crate) middle: [f64; 2],
     /// Whether all is kept in sight.
     pub(crate) fit: bool,
-    /// Orientation and mirror.
+    /// Orientation and mirror that a person chose, after those of the plane.
     pub(crate) turn: Orientation,
+    /// Those that bring the plane the right way up.
+    #[serde(skip)]
+    base: Orientation,
+    /// Whether a very long plane is drawn as the thread that it is.
+    #[serde(skip)]
+    keeps_shape: bool,
     /// How elements are shaped.
     pub(crate) cells: Cells,
     /// Width and height of an element of the plane beside each other, the larger 1, as its axes say.
@@ -118,6 +63,8 @@ impl Default for Camera {
             middle: [0.0; 2],
             fit: true,
             turn: Orientation::default(),
+            base: Orientation::default(),
+            keeps_shape: false,
             cells: Cells::True,
             sides: [1.0; 2],
         }
@@ -137,13 +84,13 @@ pub(crate) struct Viewport {
 impl Camera {
     /// Brings all of the plane into the place, as large as it goes (up to `most` points an element).
     pub(crate) fn fit_into(&mut self, rect: Rect, size: [f64; 2], most: f64) {
-        let (seen, shape) = (self.turn.size(size), self.shape());
+        let (seen, shape) = (self.orientation().size(size), self.shape());
         let each = [0, 1].map(|n| f64::from([rect.width(), rect.height()][n]).max(1.0) / seen[n].max(1.0));
         let scale = (each[0] / shape[0]).min(each[1] / shape[1]).min(most);
         let drawn = [0, 1].map(|n| scale * shape[n] * seen[n]);
         // The true picture of a very long plane would be a thread.
         let (short, long) = (drawn[0].min(drawn[1]), drawn[0].max(drawn[1]));
-        let thread = short < 24.0 && long > 8.0 * short;
+        let thread = !self.keeps_shape && short < 24.0 && long > 8.0 * short;
         self.zoom = match self.cells {
             Cells::True | Cells::Square if !thread => shape.map(|side| scale * side),
             _ => each.map(|zoom| zoom.min(most)),
@@ -152,9 +99,23 @@ impl Camera {
         self.fit = true;
     }
 
+    /// How the plane is turned and mirrored in all.
+    pub(crate) fn orientation(&self) -> Orientation {
+        self.base.then(self.turn)
+    }
+
+    /// Takes the orientation that brings the plane the right way up; the element in the middle stays there.
+    pub(crate) fn set_base(&mut self, base: Orientation, size: [f64; 2]) {
+        if self.base != base {
+            let middle = self.orientation().inverse(size, self.middle);
+            self.base = base;
+            self.middle = self.orientation().forward(size, middle);
+        }
+    }
+
     /// Width and height of an element as seen, the larger 1.
     fn shape(&self) -> [f64; 2] {
-        if self.cells == Cells::True { self.turn.size(self.sides) } else { [1.0; 2] }
+        if self.cells == Cells::True { self.orientation().size(self.sides) } else { [1.0; 2] }
     }
 
     /// The zoom at which the smaller side of an element has so many points.
@@ -171,6 +132,11 @@ impl Camera {
         }
     }
 
+    /// Whether a very long plane keeps its shape: a picture does, numbers are spread over what room there is.
+    pub(crate) fn keep_shape(&mut self, keeps: bool) {
+        self.keeps_shape = keeps;
+    }
+
     /// Shapes elements in another way, with all in sight.
     pub(crate) fn choose(&mut self, cells: Cells) {
         (self.cells, self.fit) = (cells, true);
@@ -179,7 +145,7 @@ impl Camera {
     /// Larger by a factor, keeping what is under `at`.
     pub(crate) fn zoom_by(&mut self, sight: &Viewport, factor: f64, at: Pos2) {
         let before = sight.seen(at);
-        let size = self.turn.size(sight.size);
+        let size = self.orientation().size(sight.size);
         let fitting =
             [0, 1].map(|n| f64::from([sight.rect.width(), sight.rect.height()][n]) / size[n].max(1.0));
         // At the smallest a picture fills a quarter of the view, at the largest an element does.
@@ -211,7 +177,7 @@ impl Camera {
 
     /// The middle stays over the plane, so that it cannot be lost.
     fn hold(&mut self, size: [f64; 2]) {
-        let seen = self.turn.size(size);
+        let seen = self.orientation().size(size);
         for (middle, seen) in self.middle.iter_mut().zip(seen) {
             *middle = middle.clamp(0.0, seen);
         }
@@ -223,7 +189,7 @@ impl Camera {
         if least < points {
             self.zoom = self.zoom_of(points);
         }
-        self.middle = self.turn.forward(size, [x + 0.5, y + 0.5]);
+        self.middle = self.orientation().forward(size, [x + 0.5, y + 0.5]);
         self.fit = false;
     }
 
@@ -305,7 +271,7 @@ impl Viewport {
     /// Where a point of the plane is on the screen.
     pub(crate) fn to_screen(self, x: f64, y: f64) -> Pos2 {
         let camera = &self.camera;
-        let [x, y] = camera.turn.forward(self.size, [x, y]);
+        let [x, y] = camera.orientation().forward(self.size, [x, y]);
         let center = self.rect.center();
         pos2(
             center.x + ((x - camera.middle[0]) * camera.zoom[0]) as f32,
@@ -315,7 +281,7 @@ impl Viewport {
 
     /// The point of the plane at a point of the screen.
     pub(crate) fn to_plane(self, at: Pos2) -> [f64; 2] {
-        self.camera.turn.inverse(self.size, self.seen(at))
+        self.camera.orientation().inverse(self.size, self.seen(at))
     }
 
     /// Column and row of the element at a point of the screen.
@@ -349,12 +315,12 @@ impl Viewport {
 
     /// Points of an element along the plane's x and y.
     pub(crate) fn zoom(&self) -> [f64; 2] {
-        self.camera.turn.size(self.camera.zoom)
+        self.camera.orientation().size(self.camera.zoom)
     }
 
     /// Whether the rows of the plane run down the screen.
     pub(crate) fn upright(&self) -> bool {
-        self.camera.turn.quarters.is_multiple_of(2)
+        self.camera.orientation().quarters.is_multiple_of(2)
     }
 
     /// The columns and rows in sight, cut to the plane.
@@ -506,11 +472,13 @@ pub(crate) fn rulers(ui: &Ui, sight: &Viewport, left: f32, label: impl Fn(bool, 
         let room = if down { 34.0 } else { (ruler_width(ui, longest.unwrap_or(1)) + 20.0).max(40.0) };
         let step = round_step(f64::from(room) / zoom[n]);
         let mut tick = visible[n].start.div_ceil(step) * step;
+        let mut last: Option<Rect> = None;
         while tick < visible[n].end {
             let middle = tick as f64 + 0.5;
             let at = if rows { sight.to_screen(0.5, middle) } else { sight.to_screen(middle, 0.5) };
-            let text = label(rows, tick);
-            let galley = painter.layout_no_wrap(text, font.clone(), theme.dim);
+            // Beside the rows there is so much room and no more.
+            let room = if down { (picture.left() - space::S2 - left).max(12.0) } else { 4000.0 };
+            let galley = elided(painter, &label(rows, tick), font.clone(), theme.dim, room);
             let size = galley.size();
             let corner = if down {
                 let y = (at.y - size.y / 2.0)
@@ -523,7 +491,13 @@ pub(crate) fn rulers(ui: &Ui, sight: &Viewport, left: f32, label: impl Fn(bool, 
                     picture.bottom() + 3.0,
                 )
             };
-            painter.galley(corner.round(), galley, theme.dim);
+            // What would touch its neighbour is left out: labels are not equally long.
+            let place = Rect::from_min_size(corner, size);
+            let gap = if down { vec2(0.0, 1.0) } else { vec2(space::S2, 0.0) };
+            if last.is_none_or(|last| !last.expand2(gap).intersects(place)) {
+                painter.galley(corner.round(), galley, theme.dim);
+                last = Some(place);
+            }
             tick += step;
         }
     }
@@ -551,17 +525,6 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn flips_are_what_is_seen() {
-        let mut turn = Orientation::default();
-        turn.clockwise();
-        turn.flip_horizontal();
-        // Turned clockwise the first row stands at the right; flipped it stands at the left.
-        assert_eq!(turn.forward([80.0, 30.0], [0.0, 0.0]), [0.0, 0.0]);
-        turn.flip_vertical();
-        assert_eq!(turn.forward([80.0, 30.0], [0.0, 0.0]), [0.0, 80.0]);
     }
 
     #[test]

@@ -1,18 +1,24 @@
 //! What was painted as SVG 1.1: lines stay lines, text stays text. <https://www.w3.org/TR/SVG11/>
 //!
-//! Textures (heat maps, pictures) are no shapes and are left out; they are exported as pictures.
+//! Pictures (heat maps, images) are embedded as PNG, pixel by pixel, where their pixels are still known.
 
 use std::fmt::Write;
+use std::sync::Arc;
 
+use base64::Engine as _;
 use egui::epaint::{ClippedShape, ColorMode, PathShape, PathStroke, TextShape};
-use egui::{Color32, Mesh, Pos2, Rect, Shape, Stroke, TextureId};
+use egui::{Color32, ColorImage, Mesh, Pos2, Rect, Shape, Stroke, TextureId};
 
 /// The most shapes of a drawing: plots have as many points as pixels.
 const MOST: usize = 1_000_000;
 
+/// The pixels of a texture, where they are known.
+type PictureOf<'a> = &'a dyn Fn(TextureId) -> Option<Arc<ColorImage>>;
+
 /// The shapes that lie in `area`, on this ground, as an SVG document whose unit is a point of the screen.
-pub(crate) fn svg(shapes: &[ClippedShape], area: Rect, ground: Color32) -> String {
-    let mut out = Drawing { text: String::new(), origin: area.min, clips: Vec::new(), left: MOST };
+pub(crate) fn svg(shapes: &[ClippedShape], area: Rect, ground: Color32, picture_of: PictureOf<'_>) -> String {
+    let mut out =
+        Drawing { text: String::new(), origin: area.min, clips: Vec::new(), left: MOST, picture_of };
     for ClippedShape { clip_rect, shape, .. } in shapes {
         let clip = clip_rect.intersect(area);
         if clip.is_positive() && shape.visual_bounding_rect().intersects(clip) {
@@ -96,7 +102,8 @@ fn escaped(text: &str) -> String {
     out
 }
 
-struct Drawing {
+struct Drawing<'a> {
+    picture_of: PictureOf<'a>,
     text: String,
     origin: Pos2,
     clips: Vec<Rect>,
@@ -104,7 +111,7 @@ struct Drawing {
     left: usize,
 }
 
-impl Drawing {
+impl Drawing<'_> {
     fn clipped(&mut self, clip: Rect, area: Rect, shape: &Shape) {
         // What lies inside needs no cutting.
         if clip.contains_rect(shape.visual_bounding_rect()) || clip == area {
@@ -240,11 +247,49 @@ impl Drawing {
         }
     }
 
-    /// Triangles of one colour each; those with a texture are left out.
+    /// A quarter of a picture that is drawn over a quadrangle: the whole of it, placed by a matrix and cut to that.
+    fn picture(&mut self, mesh: &Mesh, picture: &ColorImage) {
+        let [a, b, .., d] = mesh.vertices.as_slice() else { return };
+        let (across, down) = (b.uv - a.uv, d.uv - a.uv);
+        let turn = across.x * down.y - across.y * down.x;
+        if turn.abs() < f32::EPSILON || mesh.vertices.len() != 4 {
+            return;
+        }
+        let (right, below) = (b.pos - a.pos, d.pos - a.pos);
+        // Where the unit vectors of the picture go.
+        let u = (right * down.y - below * across.y) / turn;
+        let v = (below * across.x - right * down.x) / turn;
+        let corner = a.pos - u * a.uv.x - v * a.uv.y - self.origin.to_vec2();
+        let Some(png) = png(picture) else { return };
+        let bounds = Rect::from_points(&mesh.vertices.iter().map(|vertex| vertex.pos).collect::<Vec<_>>());
+        self.clips.push(bounds);
+        let opacity = match a.color {
+            Color32::WHITE => String::new(),
+            color => format!(" opacity=\"{}\"", n(f32::from(color.a()) / 255.0)),
+        };
+        let _ = writeln!(
+            self.text,
+            "<g clip-path=\"url(#c{})\"><image width=\"1\" height=\"1\" preserveAspectRatio=\"none\" \
+             style=\"image-rendering:pixelated\"{opacity} \
+             transform=\"matrix({} {} {} {} {} {})\" href=\"data:image/png;base64,{png}\"/></g>",
+            self.clips.len() - 1,
+            u.x,
+            u.y,
+            v.x,
+            v.y,
+            corner.x,
+            corner.y
+        );
+    }
+
+    /// Triangles of one colour each; a picture.
     fn mesh(&mut self, mesh: &Mesh) {
         let untextured = mesh.texture_id == TextureId::default()
             && mesh.vertices.iter().all(|vertex| vertex.uv == egui::epaint::WHITE_UV);
         if !untextured {
+            if let Some(picture) = (self.picture_of)(mesh.texture_id) {
+                self.picture(mesh, &picture);
+            }
             return;
         }
         for triangle in mesh.indices.chunks_exact(3) {
@@ -255,6 +300,18 @@ impl Drawing {
             let _ = writeln!(self.text, "<polygon points=\"{points}\"{color}/>");
         }
     }
+}
+
+/// A picture as PNG in base64.
+fn png(picture: &ColorImage) -> Option<String> {
+    use image::codecs::png::{CompressionType, FilterType, PngEncoder};
+    let pixels: Vec<u8> = picture.pixels.iter().flat_map(|pixel| pixel.to_srgba_unmultiplied()).collect();
+    let [width, height] = picture.size.map(|side| side as u32);
+    let mut out = Vec::new();
+    let encoder = PngEncoder::new_with_quality(&mut out, CompressionType::Fast, FilterType::NoFilter);
+    let written =
+        image::ImageEncoder::write_image(encoder, &pixels, width, height, image::ExtendedColorType::Rgba8);
+    written.is_ok().then(|| base64::engine::general_purpose::STANDARD.encode(out))
 }
 
 fn turned(angle: f32, x: &str, y: &str) -> String {
@@ -281,8 +338,12 @@ mod tests {
         let far = Shape::circle_filled(pos2(500.0, 500.0), 3.0, Color32::BLUE);
         let wide = Shape::rect_filled(Rect::EVERYTHING.intersect(area.expand(40.0)), 0.0, Color32::GREEN);
         let inner = Rect::from_min_size(pos2(15.0, 25.0), vec2(10.0, 10.0));
-        let text =
-            svg(&[clipped(area, line), clipped(area, far), clipped(inner, wide)], area, Color32::BLACK);
+        let text = svg(
+            &[clipped(area, line), clipped(area, far), clipped(inner, wide)],
+            area,
+            Color32::BLACK,
+            &|_| None,
+        );
         assert!(
             text.contains(
                 "<line x1=\"10\" y1=\"10\" x2=\"50\" y2=\"20.5\" stroke=\"#ff0000\" stroke-width=\"1.5\"/>"
@@ -302,6 +363,39 @@ mod tests {
     }
 
     #[test]
+    fn pictures_are_embedded_where_they_are_drawn() {
+        let area = Rect::from_min_size(pos2(10.0, 20.0), vec2(100.0, 50.0));
+        let mut mesh = Mesh::with_texture(TextureId::User(7));
+        // The left half of a picture, upside down, 40 points wide and 20 high.
+        for (pos, uv) in [
+            (pos2(20.0, 60.0), pos2(0.0, 0.0)),
+            (pos2(60.0, 60.0), pos2(0.5, 0.0)),
+            (pos2(60.0, 40.0), pos2(0.5, 1.0)),
+            (pos2(20.0, 40.0), pos2(0.0, 1.0)),
+        ] {
+            mesh.vertices.push(egui::epaint::Vertex { pos, uv, color: Color32::WHITE });
+        }
+        mesh.indices = vec![0, 1, 2, 0, 2, 3];
+        let shape = ClippedShape {
+            clip_rect: area,
+            shape: Shape::mesh(mesh),
+            transform_after_tessellation: Default::default(),
+        };
+        let picture = Arc::new(ColorImage::filled([4, 2], Color32::RED));
+        let known = |id| (id == TextureId::User(7)).then(|| picture.clone());
+        let text = svg(std::slice::from_ref(&shape), area, Color32::BLACK, &known);
+        // The whole is 80 wide; its first row lies at the bottom.
+        assert!(text.contains("matrix(80 0 0 -20 10 40)"), "{text}");
+        assert!(text.contains("<rect x=\"10\" y=\"20\" width=\"40\" height=\"20\"/></clipPath>"), "{text}");
+        let start = text.find("base64,").unwrap() + 7;
+        let code = &text[start..start + text[start..].find('"').unwrap()];
+        let bytes = base64::engine::general_purpose::STANDARD.decode(code).unwrap();
+        let read = image::load_from_memory(&bytes).unwrap().into_rgba8();
+        assert_eq!((read.dimensions(), read.get_pixel(3, 1).0), ((4, 2), [255, 0, 0, 255]));
+        assert!(!svg(&[shape], area, Color32::BLACK, &|_| None).contains("<image"));
+    }
+
+    #[test]
     fn words_are_text() {
         let ctx = egui::Context::default();
         let mut shapes = Vec::new();
@@ -312,7 +406,7 @@ mod tests {
         output.textures_delta.clear();
         shapes.extend(output.shapes);
         let area = Rect::from_min_size(pos2(0.0, 0.0), vec2(400.0, 200.0));
-        let text = svg(&shapes, area, Color32::WHITE);
+        let text = svg(&shapes, area, Color32::WHITE, &|_| None);
         assert!(text.contains("a &lt; b &amp; &quot;c&quot;</text>"), "{text}");
     }
 }

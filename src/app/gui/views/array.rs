@@ -14,11 +14,13 @@
 
 mod blocks;
 mod coalescer;
+mod cursor;
 pub(super) mod dims;
 mod field_view;
 pub(super) mod histogram;
 pub(super) mod layer;
 pub(super) mod lines;
+mod link;
 mod loader;
 mod numbers;
 pub(super) mod options;
@@ -32,7 +34,9 @@ mod strips;
 #[cfg(test)]
 mod tests;
 mod texts;
+pub(super) mod upright;
 mod volume;
+mod whole;
 
 use std::sync::Arc;
 
@@ -45,7 +49,7 @@ use gander::data::dtype::DType;
 use gander::data::format::Data;
 use gander::data::numbers::{NonFinite, has_numbers};
 use gander::data::plane::color::{ColorRange, HeatMapSpec, ImageSpec, RenderSpec};
-use gander::data::plane::{Mapping, NonFiniteSearch, PaintedSlice, Role, SearchFrom, Slice};
+use gander::data::plane::{Mapping, PaintedSlice, Role, Slice};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -53,13 +57,16 @@ use self::dims::Dims;
 use self::field_view::{FieldState, FieldView};
 use self::histogram::{Histogram, HistogramState};
 use self::lines::{Lines, LinesState};
+pub(crate) use self::link::Linked;
 use self::numbers::{Numbers, NumbersState};
-use self::search::{Ended, Search};
+use self::search::Search;
 use self::slice_image::{ShownSlice, SliceImage, SliceImageState};
+use self::upright::Upright;
 use self::volume::{Volume, VolumeState};
+use self::whole::WholeRange;
 use super::{
-    Action, Request, Target, View, ViewCommand, ViewCx, ZOOM_FIT, ZOOM_IN, ZOOM_OUT, Zoom, labels, restored,
-    run, saved,
+    Request, Target, View, ViewCommand, ViewCx, ZOOM_FIT, ZOOM_IN, ZOOM_OUT, Zoom, labels, restored, run,
+    saved,
 };
 use crate::gui::commands::{ALT, Label};
 use crate::gui::icons::Icon;
@@ -104,6 +111,7 @@ struct ArrayState {
     field: FieldState,
     rate: Option<f64>,
     photo: ImageSpec,
+    upright: Upright,
 }
 
 impl Mode {
@@ -121,7 +129,7 @@ impl Mode {
     }
 
     /// What a person most likely wants to see first.
-    fn usual(array: &dyn Array, mapping: &Mapping) -> Mode {
+    fn usual(array: &dyn Array, mapping: &Mapping, coordinates: &AxisCoordinates) -> Mode {
         let (dtype, shape) = (array.dtype(), array.shape());
         let axes = shape.iter().filter(|&&len| len > 1).count();
         if !has_numbers(dtype) || axes == 0 || matches!(dtype, DType::DateTime(_) | DType::TimeDelta(_)) {
@@ -130,6 +138,7 @@ impl Mode {
         let picture = mapping.channels().is_some() && matches!(dtype, DType::U8 | DType::U16);
         match axes {
             _ if picture => Mode::Image,
+            _ if coordinates.is_body(shape) => Mode::Volume,
             1 => Mode::Line,
             _ => Mode::Heat,
         }
@@ -160,9 +169,20 @@ struct ArrayView {
     /// Whether the cross-hair of the volume stands somewhere.
     crossed: bool,
     search: Search,
+    /// The framed element, whichever mode frames it, and the mode that it was framed in.
+    cursor: Option<Vec<u64>>,
+    framed_in: Mode,
+    /// Whether it goes with other views, and what they last had in common.
+    is_linked: bool,
+    link_seen: Option<Linked>,
+    whole: WholeRange,
     /// Whether the mapping is settled: by the session, or by arrays of this shape seen before.
     settled: bool,
     name: String,
+    /// Which way round planes are drawn.
+    upright: Upright,
+    /// What an earlier session said of radiologists, until it is told to the others.
+    radiological: Option<bool>,
 }
 
 /// The first mapping of an array: the plane that its axes suggest, at the beginning of what goes by time or number,
@@ -182,7 +202,7 @@ impl ArrayView {
         let coordinates = field_view.coordinates(&*array);
         let mapping = first_look(array.shape(), &coordinates);
         ArrayView {
-            mode: Mode::usual(&*array, &mapping),
+            mode: Mode::usual(&*array, &mapping, &coordinates),
             mapping,
             dims: Dims::new(coordinates),
             choice: HeatMapSpec::default(),
@@ -195,8 +215,15 @@ impl ArrayView {
             volume: Volume::default(),
             crossed: false,
             search: Search::default(),
+            cursor: None,
+            framed_in: Mode::default(),
+            is_linked: false,
+            link_seen: None,
+            whole: WholeRange::default(),
             settled: false,
             name: target.title().to_owned(),
+            upright: Upright::default(),
+            radiological: None,
             field_view,
             array,
         }
@@ -246,7 +273,7 @@ impl ArrayView {
             self.field_view.field = field;
             self.look_anew();
             self.mode = match field {
-                Some(_) => Mode::usual(&*self.array, &self.mapping),
+                Some(_) => Mode::usual(&*self.array, &self.mapping, &self.dims.coordinates),
                 None => Mode::Numbers,
             };
         }
@@ -277,6 +304,7 @@ impl ArrayView {
         self.lines.clear();
         self.histogram.clear();
         self.volume.clear();
+        self.whole.clear();
         if let ColorRange::Hand(..) = self.choice.range {
             self.choice.range = ColorRange::MinMax;
         }
@@ -297,6 +325,7 @@ impl ArrayView {
         self.histogram.stop();
         self.volume.stop();
         self.search.stop();
+        self.whole.stop();
     }
 
     fn drawable(&self) -> bool {
@@ -336,8 +365,17 @@ impl ArrayView {
             self.choice.part = Default::default();
         }
         if self.mode == Mode::Volume && !volume::fits(self.array.shape()) {
-            self.mode = Mode::usual(&*self.array, &self.mapping);
+            self.mode = Mode::usual(&*self.array, &self.mapping, &self.dims.coordinates);
         }
+    }
+
+    /// All views look at bodies from the same side.
+    fn agree(&mut self, cx: &mut ViewCx<'_>) {
+        if let Some(radiological) = self.radiological.take() {
+            cx.workspace.radiological = radiological;
+        }
+        self.upright.radiological = cx.workspace.radiological;
+        self.is_linked = cx.workspace.link;
     }
 
     fn share(&self, cx: &mut ViewCx<'_>) {
@@ -351,22 +389,38 @@ impl ArrayView {
     }
 
     /// The right end of the mapper's bar: how coarse, how large.
-    fn zoom_bar(&mut self, ui: &mut Ui) {
+    fn zoom_bar(&mut self, ui: &mut Ui, coordinates: &AxisCoordinates) {
         let slice = self.mapping.slice(self.mode == Mode::Image);
         let pictured = match self.mode {
             Mode::Heat => &mut self.heat,
             Mode::Image => &mut self.image,
-            Mode::Volume => return self.volume.zoom_bar(ui),
+            Mode::Volume => {
+                let facing = self.volume.facing(&self.mapping, coordinates, self.upright);
+                return self.volume.zoom_bar(ui, facing, &mut self.upright);
+            }
             _ => return,
         };
-        options::zoom(ui, pictured, &slice, self.mode == Mode::Heat);
+        let facing = coordinates.facing(&slice);
+        options::zoom(ui, pictured, &slice, self.mode == Mode::Heat, facing, &mut self.upright);
+        options::link(ui, &mut self.is_linked);
+    }
+
+    /// Whether it is known which way round what is shown stands upright.
+    fn is_facing(&self) -> bool {
+        let pictured = matches!(self.mode, Mode::Heat | Mode::Image | Mode::Volume);
+        pictured && self.dims.coordinates.facing(&self.slice()).is_known()
+    }
+
+    /// The colours: those of the whole array where these were chosen and are known.
+    fn colors(&self) -> HeatMapSpec {
+        self.whole.applied(self.choice)
     }
 
     /// How a plane becomes a picture.
     fn style(&self) -> RenderSpec {
         match self.mode {
             Mode::Image => RenderSpec::Image(self.photo),
-            _ => RenderSpec::HeatMap(self.choice),
+            _ => RenderSpec::HeatMap(self.colors()),
         }
     }
 
@@ -375,9 +429,18 @@ impl ArrayView {
         let title = self.name.as_str();
         let style = self.style();
         let coordinates: &AxisCoordinates = &self.dims.coordinates;
-        let (worded, cross, neighbours) = (0..slice.spans.len(), None, true);
-        let look =
-            ShownSlice { array: &array, slice: &slice, style, title, worded, coordinates, cross, neighbours };
+        let (worded, cross, neighbours, upright) = (0..slice.spans.len(), None, true, self.upright);
+        let look = ShownSlice {
+            array: &array,
+            slice: &slice,
+            style,
+            title,
+            worded,
+            coordinates,
+            cross,
+            neighbours,
+            upright,
+        };
         match self.mode {
             Mode::Heat => self.heat.ui(ui, cx, &look),
             Mode::Image => self.image.ui(ui, cx, &look),
@@ -390,7 +453,8 @@ impl ArrayView {
                         index.iter().enumerate().for_each(|(axis, &at)| self.mapping.set_position(axis, at));
                     });
                 }
-                let shown = volume::Shown { array: &array, choice: self.choice, title, coordinates };
+                let shown =
+                    volume::Shown { array: &array, choice: self.colors(), title, coordinates, upright };
                 self.volume.ui(ui, cx, &shown, &mut self.mapping);
             }
         }
@@ -429,11 +493,9 @@ impl ArrayView {
         if pressed(Modifiers::NONE, Key::T) {
             self.mapping.transpose();
         }
-        if self.mode == Mode::Heat {
-            for (modifiers, forward) in [(Modifiers::NONE, true), (Modifiers::SHIFT, false)] {
-                if pressed(modifiers, Key::N) {
-                    self.next_non_finite(NonFinite::Nan, forward);
-                }
+        for (modifiers, forward) in [(Modifiers::NONE, true), (Modifiers::SHIFT, false)] {
+            if pressed(modifiers, Key::N) {
+                self.next(NonFinite::Nan.into(), forward);
             }
         }
     }
@@ -451,85 +513,6 @@ impl ArrayView {
             Mode::Line => self.lines.shows(slice),
             Mode::Histogram => self.histogram.shows(slice),
         }
-    }
-
-    /// Goes to the next NaN or Inf: in this slice, then in the others.
-    fn next_non_finite(&mut self, kind: NonFinite, forward: bool) {
-        let slice = self.mapping.slice(false);
-        let more = self.mapping.others(false).iter().any(|&axis| self.mapping.shape()[axis] > 1);
-        let part = self.choice.part;
-        let from = match self.heat.summary(&slice, part).is_some_and(|summary| summary.lists(kind)) {
-            true if self.heat.next_non_finite(&slice, part, kind, forward, !more) || !more => return,
-            true => SearchFrom::Nothing,
-            // More than are kept, or nothing is known yet.
-            false => {
-                self.heat.cursor().map_or(SearchFrom::All, |[column, row]| SearchFrom::Place(row, column))
-            }
-        };
-        let mapping = self.mapping.clone();
-        self.search.start(NonFiniteSearch { mapping, part, kind, forward, from });
-    }
-
-    /// Goes where a search ended.
-    fn end_search(&mut self, cx: &mut ViewCx<'_>) {
-        let array = self.array.clone();
-        match self.search.poll(cx.jobs, &array, &self.name) {
-            Some(Ended::Found(index)) => _ = self.go_to(&index),
-            Some(Ended::Nothing(words)) => cx.actions.push(Action::Notice(words)),
-            Some(Ended::Failed(error)) if !error.is_cancelled() => {
-                cx.actions.push(Action::Notice(format!("The search ended early: {error}")));
-            }
-            Some(Ended::Failed(_)) | None => {}
-        }
-    }
-
-    fn go_to(&mut self, index: &[u64]) -> bool {
-        let image = self.is_image();
-        let Some([row, column]) = self.mapping.reveal(index, image) else { return false };
-        self.show_place(row, column);
-        true
-    }
-
-    fn show_place(&mut self, row: u64, column: u64) {
-        let slice = self.slice();
-        match self.mode {
-            Mode::Heat | Mode::Histogram => {
-                self.mode = Mode::Heat;
-                self.heat.go_to(row, column);
-            }
-            Mode::Image => self.image.go_to(row, column),
-            Mode::Line => self.lines.go_to(row, column),
-            Mode::Volume => {
-                for (axis, at) in [(slice.rows, row), (slice.columns, column)] {
-                    let index = slice.along(axis, at);
-                    axis.into_iter().for_each(|axis| self.mapping.set_position(axis, index));
-                }
-            }
-            Mode::Numbers => self.numbers.go_to(&slice, row, column),
-        }
-    }
-
-    /// `17`: a row; `3, 17`: an element of the slice; as many numbers as axes: an element; `[2:5, :]`: a slice.
-    fn go_to_text(&mut self, text: &str) -> bool {
-        if text.trim().starts_with('[') && text.contains(':') {
-            return self.mapping.parse(text).is_ok();
-        }
-        let text = text.trim().trim_start_matches([':', '[']).trim_end_matches(']');
-        let numbers: Option<Vec<u64>> = text.split(',').map(|part| part.trim().parse().ok()).collect();
-        let (Some(numbers), slice) = (numbers, self.slice()) else { return false };
-        if numbers.len() == self.array.shape().len() {
-            return self.go_to(&numbers);
-        }
-        let (row, column) = match numbers[..] {
-            [row] => (row, 0),
-            [row, column] => (row, column),
-            _ => return false,
-        };
-        let inside = row < slice.height() && column < slice.width();
-        if inside {
-            self.show_place(row, column);
-        }
-        inside
     }
 }
 
@@ -556,6 +539,35 @@ const COMMANDS: &[ViewCommand<ArrayView>] = &[
         view.mapping.transpose();
         true
     }),
+    ViewCommand::new(Label::new("Next NaN", Icon::CaretRight), |view, _| {
+        view.next(NonFinite::Nan.into(), true)
+    }),
+    ViewCommand::new(Label::new("Previous NaN", Icon::CaretLeft), |view, _| {
+        view.next(NonFinite::Nan.into(), false)
+    }),
+    ViewCommand::new(Label::new("Next infinity", Icon::CaretRight), |view, _| {
+        view.next(NonFinite::PositiveInfinity.into(), true)
+    }),
+    ViewCommand::new(Label::new("Next negative infinity", Icon::CaretRight), |view, _| {
+        view.next(NonFinite::NegativeInfinity.into(), true)
+    }),
+    ViewCommand::new(Label::new("Next missing value", Icon::CaretRight), |view, _| {
+        view.missing().is_some_and(|missing| view.next(missing, true))
+    }),
+    ViewCommand::new(Label::new("Right way up, or as stored", Icon::FlipVertical), |view, _| {
+        let known = view.is_facing();
+        view.upright.as_stored ^= known;
+        known
+    }),
+    ViewCommand::new(Label::new("Radiological or neurological sides", Icon::FlipHorizontal), |view, cx| {
+        let known = view.dims.coordinates.is_body(view.array.shape());
+        cx.workspace.radiological ^= known;
+        known
+    }),
+    ViewCommand::new(Label::new("Link views of the same shape", Icon::SplitRight), |_, cx| {
+        cx.workspace.link ^= true;
+        true
+    }),
     ViewCommand::new(Label::new("Norms of rows and columns", Icon::Histogram), |view, _| {
         let can = view.mode == Mode::Heat;
         if can {
@@ -571,11 +583,14 @@ const COMMANDS: &[ViewCommand<ArrayView>] = &[
 impl View for ArrayView {
     fn toolbar(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         self.settle(cx);
+        self.agree(cx);
         options::toolbar(self, ui);
+        cx.workspace.radiological = self.upright.radiological;
     }
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         self.settle(cx);
+        self.agree(cx);
         self.end_search(cx);
         self.dims.load(cx.jobs);
         self.keys(ui, cx);
@@ -591,7 +606,8 @@ impl View for ArrayView {
         let image = self.is_image();
         let mut mapping = self.mapping.clone();
         let mut dims = std::mem::take(&mut self.dims);
-        dims.bar(ui, &mut mapping, image, |ui| self.zoom_bar(ui));
+        let coordinates = dims.coordinates.clone();
+        dims.bar(ui, &mut mapping, image, |ui| self.zoom_bar(ui, &coordinates));
         let rest = ui.available_rect_before_wrap();
         let height = Dims::sliders_height(&mapping, image).min(rest.height() / 2.0);
         let split = rest.bottom() - height;
@@ -605,9 +621,14 @@ impl View for ArrayView {
         let mut body = ui.new_child(UiBuilder::new().max_rect(place).id_salt(("body", self.mode.word())));
         body.shrink_clip_rect(place);
         body.painter().rect_filled(place, 0.0, theme::Theme::of(&body).bg2);
+        self.whole.update(cx, &self.array, &self.choice, &self.name);
+        self.carry_cursor();
         self.body(&mut body, cx);
+        self.keep_cursor();
         let ready = self.ready(&self.slice());
         self.dims.play(ui, &mut self.mapping, image, ready);
+        (cx.workspace.radiological, cx.workspace.link) = (self.upright.radiological, self.is_linked);
+        self.link(ui, cx);
         self.share(cx);
     }
 
@@ -651,7 +672,7 @@ impl View for ArrayView {
     }
 
     fn is_drawing(&self) -> bool {
-        matches!(self.mode, Mode::Line | Mode::Histogram)
+        self.mode != Mode::Numbers
     }
 
     fn pictures(&self) -> Vec<(String, Data)> {
@@ -661,7 +682,9 @@ impl View for ArrayView {
         }
         let word = if self.mode == Mode::Heat { "the heat map" } else { "the picture" };
         let words = format!("{word}, one pixel an element");
-        let picture = PaintedSlice::new(self.array.clone(), self.slice(), self.style());
+        let pictured = if self.mode == Mode::Heat { &self.heat } else { &self.image };
+        let turn = pictured.camera.orientation();
+        let picture = PaintedSlice::new(self.array.clone(), self.slice(), self.style()).seen(turn);
         vec![(words, Data::Image(Arc::new(picture)))]
     }
 
@@ -680,6 +703,7 @@ impl View for ArrayView {
             field: self.field_view.state(),
             rate: Some(self.dims.rate()),
             photo: self.photo,
+            upright: self.upright,
         })
     }
 
@@ -698,6 +722,7 @@ impl View for ArrayView {
         if let Some(mode) = state.mode.filter(|mode| self.drawable() || *mode == Mode::Numbers) {
             self.mode = mode;
         }
+        self.framed_in = self.mode;
         self.choice = state.choice.checked();
         self.heat.restore(&state.heat);
         self.image.restore(&state.image);
@@ -706,6 +731,8 @@ impl View for ArrayView {
         self.histogram.restore(&state.histogram);
         self.volume.restore(&state.volume);
         self.crossed = state.crossed;
+        self.upright = state.upright;
+        self.radiological = state.upright.radiological.then_some(true);
         self.hold();
         self.photo = ImageSpec { opaque: false, ..state.photo };
     }

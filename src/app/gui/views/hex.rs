@@ -32,7 +32,7 @@ const PAGES: usize = 512;
 /// The most bytes that are copied.
 const COPIED: u64 = 16 << 20;
 /// The width of the values beside the bytes.
-const SIDE: f32 = 268.0;
+const SIDE: f32 = 340.0;
 /// Their height where they stand below.
 const BELOW: f32 = 200.0;
 
@@ -591,11 +591,11 @@ mod tests {
         settle(&mut harness);
         // 256 modulo 251 is 5.
         assert_eq!(under(&harness), "byte 256 (0x100) = 0x05 = 5");
-        for line in ["uint8: 5", "uint16: 1541", "int32: 134678021"] {
+        for line in ["uint8: 5", "uint16, little-endian: 1541", "int32, little-endian: 134678021"] {
             assert!(said(&harness, line), "{line}");
         }
         // The same in the other byte order.
-        assert!(said(&harness, "uint16: 1286"));
+        assert!(said(&harness, "uint16, big-endian: 1286"));
         // Beyond the end is the last one; what is no offset is refused.
         assert!(harness.state_mut().ask(&Request::GoTo("999999".to_owned())));
         settle(&mut harness);

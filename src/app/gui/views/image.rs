@@ -13,7 +13,7 @@ use std::sync::Arc;
 use egui::{Key, Rect, Ui, UiBuilder, pos2};
 use gander::bytes::display;
 use gander::data::adapt::FrameArray;
-use gander::data::axes::AxisCoordinates;
+use gander::data::axes::{AxisCoordinates, Facing};
 use gander::data::content::array::Axis;
 use gander::data::content::{Array, Image, ImageInfo};
 use gander::data::plane::color::{ColorRange, HeatMapSpec, ImageSpec, RenderSpec};
@@ -22,10 +22,11 @@ use gander::jobs::{JobSpec, Slot};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::array::dims::Dims;
+use super::array::dims::{self, Dims};
 use super::array::histogram::{Histogram, HistogramState};
 use super::array::options;
 use super::array::slice_image::{ShownSlice, SliceImage, SliceImageState};
+use super::array::upright::Upright;
 use super::{
     Request, Target, View, ViewCommand, ViewCx, ZOOM_FIT, ZOOM_IN, ZOOM_OUT, Zoom, labels, restored, run,
     saved,
@@ -65,6 +66,8 @@ struct ImageView {
     pictured: SliceImage,
     histogram: Histogram,
     frames: Slot<u64, FrameArray>,
+    /// The pace that the file said last: frames play at it until somebody chooses another.
+    pace: Option<f64>,
 }
 
 impl ImageView {
@@ -87,6 +90,7 @@ impl ImageView {
             pictured: SliceImage::default(),
             histogram: Histogram::of_image(),
             frames: Slot::default(),
+            pace: info.frame_times.first().map(|_| dims::RATE),
         }
     }
 
@@ -129,6 +133,22 @@ impl ImageView {
             _ => return false,
         }
         true
+    }
+
+    /// Frames stand as long as the file says. Where it says nothing, a tenth of a second, as browsers have it.
+    fn keep_pace(&mut self) {
+        const USUAL: u32 = 100;
+        let Some(pace) = self.pace.filter(|pace| *pace == self.dims.rate()) else {
+            self.pace = None;
+            return;
+        };
+        let time = self.image.info().frame_times.get(self.number() as usize).copied().unwrap_or(USUAL);
+        let time = if time < 20 { USUAL } else { time };
+        let wanted = 1000.0 / f64::from(time);
+        if wanted != pace {
+            self.dims.set_rate(wanted);
+            self.pace = Some(self.dims.rate());
+        }
     }
 
     /// The frame in sight, or the one before it while it is decoded.
@@ -196,6 +216,7 @@ impl ImageView {
                     coordinates,
                     cross,
                     neighbours,
+                    upright: Upright::default(),
                 };
                 self.pictured.ui(ui, cx, &look);
             }
@@ -286,7 +307,8 @@ impl View for ImageView {
             self.options(ui);
         }
         if self.mode == Mode::Image {
-            options::zoom(ui, &mut self.pictured, &self.mapping.slice(true), false);
+            let slice = self.mapping.slice(true);
+            options::zoom(ui, &mut self.pictured, &slice, false, Facing::default(), &mut Upright::default());
         }
     }
 
@@ -312,6 +334,7 @@ impl View for ImageView {
         self.body(&mut body, cx);
         if many {
             let there = self.frames.peek(&self.number()).fresh;
+            self.keep_pace();
             let ready = there && self.pictured.shows(&self.mapping.slice(true));
             self.dims.play(ui, &mut self.mapping, true, ready);
         }
@@ -335,6 +358,10 @@ impl View for ImageView {
             }
             _ => false,
         }
+    }
+
+    fn is_drawing(&self) -> bool {
+        true
     }
 
     fn save(&self) -> Value {

@@ -3,6 +3,7 @@
 //! <https://www.aanda.org/articles/aa/pdf/2002/45/aah3859.pdf>.
 
 use super::header::Header;
+use crate::data::axes::Heading;
 use crate::data::content::array::Axis;
 
 /// The axes of an image in the order of its shape: the last one is the first of FITS.
@@ -15,7 +16,9 @@ fn axis(header: &Header, n: usize, count: usize) -> Axis {
     // `RA---TAN`: four letters of a name, and the projection behind them.
     let projected = kind.len() > 5 && kind.get(4..5) == Some("-") && !kind.ends_with('-');
     let name = kind.split('-').next().unwrap_or_default().to_owned();
-    let mut axis = Axis { name, ..Axis::default() };
+    // The first pixel is the lower left one: section 3.3.1 leaves it open, all programs for the sky draw it so.
+    let heading = (n == 2).then_some(Heading::Up);
+    let mut axis = Axis { name, heading, ..Axis::default() };
     axis.unit = header.text(&format!("CUNIT{n}")).map(|unit| unit.trim().to_owned());
     if projected && axis.unit.is_none() {
         axis.unit = Some("deg".to_owned());

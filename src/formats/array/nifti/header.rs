@@ -266,6 +266,11 @@ impl Header {
         pairs().any(|(a, b)| (a - b).abs() > 1e-3 * largest.max(1e-9)).then_some(qform)
     }
 
+    /// Whether it says where its voxels lie in space.
+    pub(super) fn is_placed(&self) -> bool {
+        self.sform.is_some() || self.qform.is_some()
+    }
+
     pub(super) fn affine_from(&self) -> &'static str {
         match (&self.sform, &self.qform) {
             (Some(_), _) => "sform",

@@ -81,6 +81,7 @@ pub(super) fn open(opening: &Opening) -> Result<Node> {
         shape.pop();
     }
     let affine = header.affine();
+    let headings = affine.headings();
     let mut node = Node::new("", "volume")
         .attribute("zooms", json!(header.delta))
         .attribute("affine", json!(affine.rows()))
@@ -103,6 +104,7 @@ pub(super) fn open(opening: &Opening) -> Result<Node> {
             name: name.to_owned(),
             unit: (n < 3).then(|| "mm".to_owned()),
             regular: along.map(|(_, start, step)| (start, step)).or(step.map(|step| (0.0, step))),
+            heading: headings.get(n).copied().flatten(),
             ..Axis::default()
         }
     };

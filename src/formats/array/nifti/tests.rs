@@ -70,6 +70,85 @@ fn scale_axes_and_place() {
     assert_eq!(attribute(&qform, "affine from"), "qform");
 }
 
+/// The volume of u1.nii as if its voxels lay so in space.
+fn placed(codes: &str) -> Arc<dyn Array> {
+    let mut bytes = std::fs::read(format!("{FIXTURES}nifti/u1.nii")).unwrap();
+    let mut rows = [[0f32; 4]; 3];
+    for (index, code) in codes.chars().enumerate() {
+        let way = "RASLPI".find(code).unwrap();
+        rows[way % 3][index] = if way < 3 { 2.0 } else { -2.0 };
+    }
+    bytes[252..256].copy_from_slice(&[0, 0, 1, 0]);
+    let srow: Vec<u8> = rows.iter().flatten().flat_map(|step| step.to_le_bytes()).collect();
+    bytes[280..328].copy_from_slice(&srow);
+    let source = crate::bytes::source::Source::memory("a.nii", bytes);
+    array(&crate::formats::open_source(&Task::new(), &source, &Options::default()).unwrap())
+}
+
+#[test]
+fn planes_are_seen_as_in_the_canonical_orientation() {
+    use crate::data::axes::AxisCoordinates;
+    use crate::data::content::{Image, Rect};
+    use crate::data::plane::color::{ColorMap, HeatMapSpec, RenderSpec};
+    use crate::data::plane::{Mapping, PaintedSlice};
+    let mut seen = 0;
+    for codes in ["RAS", "LPS", "LAS", "PIR", "SRA", "ILP", "ASL", "RIP"] {
+        let array = placed(codes);
+        let shape = array.shape().to_vec();
+        let coordinates = AxisCoordinates::of(&Node::new("", "volume"), array.facts(), 3);
+        assert!(coordinates.is_body(&shape), "{codes}");
+        let mapping = Mapping::meant(&shape, coordinates.kinds());
+        let slice = mapping.slice(false);
+        // Right and left go across, front and back up and down, whatever the order of the indices.
+        let along = |axis: Option<usize>| codes.chars().nth(axis.unwrap()).unwrap();
+        assert!("RL".contains(along(slice.columns)) && "AP".contains(along(slice.rows)), "{codes}");
+        for radiological in [false, true] {
+            let turn = coordinates.facing(&slice).orientation(radiological);
+            let letters = coordinates.facing(&slice).letters(turn).map(Option::unwrap).concat();
+            assert_eq!(letters, if radiological { "RLAP" } else { "LRAP" }, "{codes}");
+            let spec = RenderSpec::HeatMap(HeatMapSpec::default());
+            let picture = PaintedSlice::new(array.clone(), slice.clone(), spec).seen(turn);
+            let (width, height) = (picture.info().width, picture.info().height);
+            let pixels = picture.read(&Task::new(), 0, 0, Rect::all(width, height)).unwrap();
+            // As nibabel.as_closest_canonical has it: from left to right, from back to front.
+            let index = |right: u64, front: u64| {
+                let of = |code: char, (along, len): (u64, u64)| match code {
+                    'R' | 'A' => along,
+                    _ => len - 1 - along,
+                };
+                let at = |(axis, &len): (usize, &u64)| match codes.chars().nth(axis).unwrap() {
+                    code @ ('R' | 'L') => of(code, (right, len)),
+                    code @ ('A' | 'P') => of(code, (front, len)),
+                    _ => 0,
+                };
+                shape.iter().enumerate().map(at).collect::<Vec<u64>>()
+            };
+            let value = |index: &[u64]| {
+                let region =
+                    Region(index.iter().map(|&at| crate::data::region::Span::range(at, 1)).collect());
+                f64::from(read(&*array, &Task::new(), &region).unwrap()[0])
+            };
+            let all: Vec<f64> = (0..width)
+                .flat_map(|x| (0..height).map(move |y| (x, y)))
+                .map(|(x, y)| value(&index(x, y)))
+                .collect();
+            let (low, high) =
+                all.iter().fold((f64::MAX, f64::MIN), |(low, high), v| (low.min(*v), high.max(*v)));
+            for (x, y) in [(0, 0), (width - 1, 0), (0, height - 1), (width / 2, height / 3)] {
+                let right = if radiological { width - 1 - x } else { x };
+                let wanted = (value(&index(right, height - 1 - y)) - low) / (high - low);
+                let at = ((y * width + x) * 4) as usize;
+                let color = ColorMap::default().at((wanted * 255.0).round() / 255.0);
+                assert_eq!(pixels.data[at..at + 3], color, "{codes} {radiological} {x} {y}");
+                seen += 1;
+            }
+        }
+    }
+    assert_eq!(seen, 64);
+    // Without a place in space there is no right and left.
+    assert!(opened("nifti/analyze.hdr").is_ok_and(|file| array(&file).facts().axes[0].heading.is_none()));
+}
+
 #[test]
 fn headers_beside_their_images() {
     for name in ["nifti/pair.img", "nifti/pair.hdr"] {

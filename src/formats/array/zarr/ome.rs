@@ -297,6 +297,7 @@ impl Pyramid {
         };
         let info = ImageInfo {
             orientation: None,
+            frame_times: Vec::new(),
             frame_axes: others.iter().map(frame_axis).collect(),
             sides: [meant(rows), meant(columns)],
             width: side(columns),

@@ -51,6 +51,8 @@ struct Seen {
     disposal: u8,
     comments: usize,
     milliseconds: u64,
+    /// The delay that the last graphic control said, for the next picture.
+    delay: u32,
 }
 
 struct Walk {
@@ -150,10 +152,10 @@ impl Walk {
         let palette = if flags & 0x80 != 0 { (2usize << (flags & 7)) * 3 } else { 0 };
         if self.skip(palette + 1)?.is_none() || self.sub_blocks(|_| {})?.is_none() {
             // A picture whose head is there counts: what there is of it can be shown.
-            self.seen.frames += 1;
+            self.seen.count();
             return Ok(None);
         }
-        self.seen.frames += 1;
+        self.seen.count();
         self.seen.disposal = self.seen.disposal_next();
         Ok(Some(()))
     }
@@ -198,13 +200,26 @@ impl Seen {
         disposal
     }
 
+    /// Counts a picture, with how long it stands.
+    fn count(&mut self) {
+        /// Of so many the times are kept.
+        const TIMED: usize = 1 << 20;
+        self.frames += 1;
+        let delay = std::mem::take(&mut self.delay);
+        let times = &mut self.header.info.frame_times;
+        if times.len() < TIMED {
+            times.push(delay);
+        }
+    }
+
     fn extension(&mut self, label: u8, data: &[u8]) {
         match label {
             0xf9 => {
                 let flags = data.first().copied().unwrap_or_default();
                 self.transparent = flags & 1 != 0;
                 self.disposal = flags >> 2 & 7;
-                self.milliseconds += bytes_at(data, 1).map_or(0, |b| u64::from(u16::from_le_bytes(b)) * 10);
+                self.delay = bytes_at(data, 1).map_or(0, |b| u32::from(u16::from_le_bytes(b)) * 10);
+                self.milliseconds += u64::from(self.delay);
             }
             0xfe => {
                 self.comments += data.len();

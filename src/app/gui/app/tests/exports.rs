@@ -332,3 +332,15 @@ fn a_window_that_is_closed_asks_what_becomes_of_exports() {
     assert!(is_idle(&harness) && !close(&mut harness));
     assert_eq!(names(folder.path()), ["table.csv"]);
 }
+
+#[test]
+fn pictures_leave_by_their_own_command() {
+    let mut harness = window(&[&fixture("showcase/field.npy")]);
+    settle(&mut harness);
+    harness.key_press_modifiers(Modifiers::COMMAND | Modifiers::ALT, Key::E);
+    settle(&mut harness);
+    settle(&mut harness);
+    // The heat map as it is drawn, with its pixels in it.
+    assert!(is_said(&harness, "the drawing, as SVG"), "{:?}", labels(&harness, Role::Label));
+    assert!(is_said(&harness, "the heat map, one pixel an element"));
+}

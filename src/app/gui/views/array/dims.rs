@@ -15,7 +15,7 @@ use crate::gui::theme::{self, Theme, size, space};
 use crate::gui::ui::drop_down;
 
 /// Steps of a playing slider, each second, when nothing else was chosen.
-const RATE: f64 = 8.0;
+pub(crate) const RATE: f64 = 8.0;
 /// What may be chosen. Slices that take longer to read come as fast as they can be read.
 const RATES: [f64; 8] = [0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0];
 /// Sliders in sight at once; more scroll.
@@ -314,7 +314,7 @@ impl Dims {
 
     /// How fast a playing slider goes.
     fn rate_menu(&mut self, ui: &mut Ui) {
-        let words = |rate: f64| format!("{rate}/s");
+        let words = |rate: f64| format!("{}/s", gander::bytes::display::brief(rate));
         drop_down(ui, &words(self.rate), "Slices each second", |ui| {
             for rate in RATES {
                 if ui.selectable_label(self.rate == rate, words(rate)).clicked() {

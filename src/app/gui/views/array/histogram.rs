@@ -427,6 +427,7 @@ impl Histogram {
             at
         });
         let at = shown.response.hover_pos().map(|at| shown.transform.value_from_position(at));
+        crate::gui::node_menu::picture(&shown.response, cx.actions);
         self.answer(cx, &shown.response, histogram, at, choice);
         self.foot(ui, choice, (low, high));
     }

@@ -67,6 +67,8 @@ pub(crate) struct Lines {
     curves: Loader<LineRequest, Curves>,
     /// The part of the x axis in sight, when it was zoomed: positions along the line.
     bounds: Option<(f64, f64)>,
+    /// The marked place along the lines.
+    mark: Option<u64>,
 }
 
 impl Lines {
@@ -235,6 +237,16 @@ impl Lines {
         self.plot(ui, cx, &drawn);
     }
 
+    /// Control and an arrow move the marked element along the line.
+    fn step_mark(&mut self, ui: &Ui, response: &egui::Response, len: u64) {
+        let Some(mark) = self.mark.filter(|_| response.has_focus()) else { return };
+        let by = ui.input(|input| {
+            let pressed = |key| i64::from(input.modifiers.command_only() && input.key_pressed(key));
+            pressed(egui::Key::ArrowRight) - pressed(egui::Key::ArrowLeft)
+        });
+        self.mark = Some(mark.saturating_add_signed(by).min(len.saturating_sub(1)));
+    }
+
     /// Reads the lines of the slices that will probably come next, once these are there.
     fn read_ahead(&mut self, cx: &ViewCx<'_>, array: &Arc<dyn Array>, wanted: &LineRequest, there: bool) {
         let elements = wanted.count.saturating_mul(wanted.picks.len() as u64);
@@ -308,7 +320,12 @@ impl Lines {
             plot = plot.legend(Legend::default());
         }
         let faded = if drawn.late { 0.4 } else { 1.0 };
+        let mark = self.mark.filter(|mark| *mark < len);
         let shown = plot.show(ui, |plot| {
+            if let Some(mark) = mark {
+                let line = egui_plot::VLine::new("", positions.at(mark as f64));
+                plot.vline(line.color(theme.faint).width(1.0).allow_hover(false));
+            }
             for (n, curve) in curves.iter().enumerate() {
                 let color = line_color(theme, n, curves.len()).gamma_multiply(faded);
                 match positions.is_even() {
@@ -323,6 +340,14 @@ impl Lines {
         if response.clicked() || response.dragged() {
             response.request_focus();
         }
+        if response.clicked()
+            && let Some(at) = response.interact_pointer_pos()
+        {
+            let at = positions.position(shown.transform.value_from_position(at).x).round();
+            self.mark = Some((at.max(0.0) as u64).min(len.saturating_sub(1)));
+        }
+        crate::gui::node_menu::picture(response, cx.actions);
+        self.step_mark(ui, response, len);
         let scale = shown.transform.dvalue_dpos()[0];
         self.aim(ui, response, (left - margin, right + margin), scale, &positions, ends);
         if let Some(at) = response.hover_pos() {
@@ -408,6 +433,24 @@ impl Lines {
     /// Shows this row (or column) of the slice.
     pub(crate) fn go_to(&mut self, row: u64, column: u64) {
         self.picks = if self.down { column } else { row }.to_string();
+        self.mark = Some(if self.down { row } else { column });
+    }
+
+    /// Row and column of the marked element of the slice.
+    pub(crate) fn marked(&self, slice: &Slice) -> Option<[u64; 2]> {
+        let (mark, down) = (self.mark?, self.is_down(slice));
+        let pick = self.picked(slice, down).first().copied()?;
+        Some(if down { [mark, pick] } else { [pick, mark] })
+    }
+
+    /// Marks an element, and shows its line where that is not shown.
+    pub(crate) fn show_mark(&mut self, slice: &Slice, row: u64, column: u64) {
+        let down = self.is_down(slice);
+        let (pick, mark) = if down { (column, row) } else { (row, column) };
+        if !self.picked(slice, down).contains(&pick) {
+            self.picks = pick.to_string();
+        }
+        self.mark = Some(mark);
     }
 }
 

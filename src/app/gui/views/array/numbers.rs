@@ -286,6 +286,19 @@ impl Numbers {
         self.grid.request_focus();
     }
 
+    /// Frames an element of the slice, and takes no keys for it.
+    pub(crate) fn mark(&mut self, slice: &Slice, row: u64, column: u64) {
+        let (row, column) = if upright(slice).rows == slice.rows { (row, column) } else { (column, row) };
+        self.grid.scroll_to(row, usize::try_from(column).ok());
+    }
+
+    /// Row and column of the framed element of the slice.
+    pub(crate) fn cursor(&self, slice: &Slice) -> Option<[u64; 2]> {
+        let CellAt { row, column } = self.grid.cursor()?;
+        let column = column as u64;
+        Some(if upright(slice).rows == slice.rows { [row, column] } else { [column, row] })
+    }
+
     /// For the session.
     pub(crate) fn state(&self) -> NumbersState {
         NumbersState {

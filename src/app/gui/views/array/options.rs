@@ -3,13 +3,17 @@
 
 use egui::{DragValue, Rect, Sense, Ui, vec2};
 use gander::bytes::display::{self, brief};
+use gander::data::axes::Facing;
 use gander::data::numbers::{ComplexPart, NonFinite};
-use gander::data::plane::color::{ColorMap, ColorRange, HeatMapSpec, ImageSpec, Norm, usual_window};
+use gander::data::plane::color::{
+    ColorMap, ColorRange, HeatMapSpec, ImageSpec, Norm, RangeScope, usual_window,
+};
 use gander::data::plane::{Mapping, Slice, ValueSummary};
 
 use super::ArrayView;
 use super::Mode;
 use super::slice_image::SliceImage;
+use super::upright::{Upright, upright_choices, upright_words};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
 use crate::gui::ui::canvas::{Camera, Cells};
@@ -73,8 +77,29 @@ pub(super) fn toolbar(view: &mut ArrayView, ui: &mut Ui) {
         Mode::Line => line(view, ui),
         Mode::Histogram => histogram(view, ui),
     }
-    if view.mode == Mode::Heat {
-        non_finite_buttons(view, ui);
+    match view.mode {
+        Mode::Heat => non_finite_buttons(view, ui),
+        _ => next_menu(view, ui),
+    }
+}
+
+/// The way to the next value that is no number or stands for nothing, from the element that is framed.
+fn next_menu(view: &mut ArrayView, ui: &mut Ui) {
+    let sought = view.sought();
+    let Some(first) = sought.first().filter(|_| ui.available_width() >= 64.0) else { return };
+    let mut chosen = None;
+    drop_down(ui, first.word(), "Next and previous of such values", |ui| {
+        for kind in &sought {
+            for (word, forward) in [("Next", true), ("Previous", false)] {
+                if ui.button(format!("{word} {}", kind.word())).clicked() {
+                    chosen = Some((kind.clone(), forward));
+                    ui.close();
+                }
+            }
+        }
+    });
+    if let Some((kind, forward)) = chosen {
+        view.next(kind, forward);
     }
 }
 
@@ -136,7 +161,14 @@ pub(in super::super) fn folded(ui: &mut Ui, options: impl FnOnce(&mut Ui)) {
 }
 
 /// The right end of the mapper's bar.
-pub(in super::super) fn zoom(ui: &mut Ui, pictured: &mut SliceImage, slice: &Slice, turning: bool) {
+pub(in super::super) fn zoom(
+    ui: &mut Ui,
+    pictured: &mut SliceImage,
+    slice: &Slice,
+    turning: bool,
+    facing: Facing,
+    upright: &mut Upright,
+) {
     let theme = Theme::of(ui);
     if theme::icon_button(ui, Icon::Fit, "All in sight").clicked() {
         pictured.camera.fit = true;
@@ -145,8 +177,8 @@ pub(in super::super) fn zoom(ui: &mut Ui, pictured: &mut SliceImage, slice: &Sli
     if let Some(cells) = cells_menu(ui, camera.cells, camera.sides) {
         camera.choose(cells);
     }
-    if turning {
-        turn_menu(ui, camera);
+    if turning || facing.is_known() {
+        turn_menu(ui, camera, facing, upright);
     }
     let one = egui::Button::new(theme::dim(theme, "1:1")).frame_when_inactive(false);
     if ui.add(one).on_hover_text("An element is a pixel of the screen").clicked() {
@@ -157,6 +189,19 @@ pub(in super::super) fn zoom(ui: &mut Ui, pictured: &mut SliceImage, slice: &Sli
     if ui.available_width() > 400.0 + 7.0 * words.chars().count() as f32 {
         ui.label(theme::dim(theme, words));
     }
+    if facing.is_known() {
+        upright_words(ui, facing, *upright, 300.0);
+    }
+}
+
+/// The switch by which views of arrays of the same shape are looked at together.
+pub(super) fn link(ui: &mut Ui, linked: &mut bool) {
+    if !*linked && ui.available_width() < 420.0 {
+        return;
+    }
+    let words = "Views of arrays of the same shape go together: slice, zoom, cursor and colours";
+    let button = ui.selectable_label(*linked, theme::dim(Theme::of(ui), "Link"));
+    *linked ^= button.on_hover_text(words).clicked();
 }
 
 /// How cells are shaped: as large as the axes say, where these differ (`sides`), square, or as there is room.
@@ -191,26 +236,32 @@ pub(super) fn cells_menu(ui: &mut Ui, chosen: Cells, sides: [f64; 2]) -> Option<
 }
 
 /// Flips and turns behind one button.
-fn turn_menu(ui: &mut Ui, camera: &mut Camera) {
+fn turn_menu(ui: &mut Ui, camera: &mut Camera, facing: Facing, upright: &mut Upright) {
     let before = camera.turn;
     let button = egui::Button::new(theme::icon(Icon::FlipHorizontal).color(Theme::of(ui).dim))
         .frame_when_inactive(false)
         .min_size(vec2(size::ROW, size::ROW));
     let (response, _) = egui::containers::menu::MenuButton::from_button(button).ui(ui, |ui| {
         let turn = &mut camera.turn;
+        if facing.is_known() {
+            if upright_choices(ui, facing, upright) {
+                *turn = Default::default();
+            }
+            ui.separator();
+        }
         if ui.button("Flip left and right").clicked() {
             turn.flip_horizontal();
         }
         if ui.button("Flip top and bottom").clicked() {
             turn.flip_vertical();
         }
-        if ui.button("Orientation left").clicked() {
+        if ui.button("Turn left").clicked() {
             turn.back();
         }
-        if ui.button("Orientation right").clicked() {
+        if ui.button("Turn right").clicked() {
             turn.clockwise();
         }
-        if ui.button("As stored").clicked() {
+        if !facing.is_known() && ui.button("As stored").clicked() {
             *turn = Default::default();
         }
     });
@@ -243,10 +294,22 @@ fn heat(view: &mut ArrayView, ui: &mut Ui) {
     }
     let pictured = if view.mode == Mode::Volume { view.volume.first() } else { &view.heat };
     let summary = pictured.known(&view.mapping.slice(false), view.choice.part);
-    let choice = &mut view.choice;
-    drop_form(ui, &choice.range.words(), "Range of the colours", |ui| {
+    let (choice, scanning) = (&mut view.choice, view.whole.state());
+    let words = match choice.scope {
+        RangeScope::Array if !scanning.is_empty() => format!("{} of all: {scanning}", choice.range.words()),
+        RangeScope::Array if !matches!(choice.range, ColorRange::Hand(..)) => {
+            format!("{} of all", choice.range.words())
+        }
+        _ => choice.range.words(),
+    };
+    let mut again = false;
+    drop_form(ui, &short(&words), "Range of the colours", |ui| {
+        again = scope_choices(ui, choice);
         range_menu(ui, choice, summary.as_deref())
     });
+    if again {
+        view.whole.retry();
+    }
     if view.mode == Mode::Heat {
         let shown = view.heat.shows_norms();
         let button = ui.selectable_label(shown, "Norms");
@@ -324,6 +387,32 @@ fn swatch(ui: &Ui, rect: Rect, map: ColorMap) {
     ui.painter().add(egui::Shape::mesh(mesh));
 }
 
+/// Of the slice or of the whole array; true if the latter was chosen.
+fn scope_choices(ui: &mut Ui, choice: &mut HeatMapSpec) -> bool {
+    let mut all = false;
+    let is_given = matches!(choice.range, ColorRange::Hand(..));
+    for (scope, words, more) in [
+        (RangeScope::Slice, "of this slice", "Colours fit the slice that is shown"),
+        (
+            RangeScope::Array,
+            "of the whole array",
+            "The same colours in every slice. Looks at every element once.",
+        ),
+    ] {
+        let chosen = !is_given && choice.scope == scope;
+        if ui.selectable_label(chosen, words).on_hover_text(more).clicked() {
+            choice.scope = scope;
+            if is_given {
+                choice.range = ColorRange::MinMax;
+            }
+            all = scope == RangeScope::Array;
+            ui.close();
+        }
+    }
+    ui.separator();
+    all
+}
+
 fn range_menu(ui: &mut Ui, choice: &mut HeatMapSpec, summary: Option<&ValueSummary>) {
     let fixed = [
         ColorRange::MinMax,
@@ -387,10 +476,10 @@ fn range_menu(ui: &mut Ui, choice: &mut HeatMapSpec, summary: Option<&ValueSumma
 
 /// How many values are not finite, and the way from one to the next.
 fn non_finite_buttons(view: &mut ArrayView, ui: &mut Ui) {
-    let dtype = view.array.dtype();
-    let times =
-        matches!(dtype, gander::data::dtype::DType::DateTime(_) | gander::data::dtype::DType::TimeDelta(_));
-    if !dtype.is_float() && !times {
+    if view.missing().is_some() {
+        next_menu(view, ui);
+    }
+    if !view.may_be_non_finite() {
         return;
     }
     let slice = view.mapping.slice(false);
@@ -417,7 +506,7 @@ fn non_finite_buttons(view: &mut ArrayView, ui: &mut Ui) {
         for (glyph, word, forward) in [(Icon::CaretLeft, "Previous", false), (Icon::CaretRight, "Next", true)]
         {
             if theme::icon_button(ui, glyph, &format!("{word} {name}")).clicked() {
-                view.next_non_finite(kind, forward);
+                view.next(kind.into(), forward);
             }
         }
         ui.add_space(space::S2);
@@ -463,10 +552,10 @@ pub(in super::super) fn turns(ui: &mut Ui, camera: &mut Camera) {
         if theme::icon_button(ui, Icon::FlipVertical, "Flip top and bottom").clicked() {
             turn.flip_vertical();
         }
-        if theme::icon_button(ui, Icon::Undo, "Orientation left").clicked() {
+        if theme::icon_button(ui, Icon::Undo, "Turn left").clicked() {
             turn.back();
         }
-        if theme::icon_button(ui, Icon::Reload, "Orientation right").clicked() {
+        if theme::icon_button(ui, Icon::Reload, "Turn right").clicked() {
             turn.clockwise();
         }
     });

@@ -8,8 +8,9 @@ use gander::data::axes::AxisCoordinates;
 use gander::data::dtype::DType;
 use gander::data::numbers::{ComplexPart, NonFinite, element_text, numbers};
 use gander::data::plane::color::{ColorScale, non_finite_color};
-use gander::data::plane::{Plane, ValueSummary};
+use gander::data::plane::{Orientation, Plane, ValueSummary};
 
+use super::slice_image::ShownSlice;
 use crate::gui::theme::{self, Theme, mono, picture_color, space};
 use crate::gui::ui::canvas::Viewport;
 
@@ -156,11 +157,8 @@ pub(super) fn numbers_in_cells(
             let text = match coordinates.value_name(&plane.dtype, bytes) {
                 Some(name) if name.chars().count() <= room => name.to_owned(),
                 _ if !plane.dtype.is_complex() && exact.chars().count() <= room => exact,
-                _ => brief(value),
+                _ => fitted(value, room),
             };
-            if text.chars().count() > room {
-                continue;
-            }
             let under = NonFinite::of(value)
                 .map_or_else(|| scale.color(scale.place(value)), |kind| non_finite_color(kind, 0));
             let at = sight.place([column as f64, row as f64, 1.0, 1.0]).center();
@@ -175,6 +173,26 @@ pub(super) fn numbers_in_cells(
     }
 }
 
+/// A number in at most so many characters: with fewer digits, then as a power of ten, then as a dot.
+fn fitted(value: f64, room: usize) -> String {
+    let fits = |text: &String| text.chars().count() <= room;
+    let whole = brief(value);
+    if fits(&whole) || !value.is_finite() {
+        return if fits(&whole) { whole } else { "·".to_owned() };
+    }
+    let plain = (0..6).rev().map(|digits| format!("{value:.digits$}"));
+    // Of small numbers digits behind the point would be zeros.
+    let plain = plain.filter(|text| value.abs() >= 1.0 || text.bytes().any(|c| (b'1'..=b'9').contains(&c)));
+    let powers = (0..4).rev().map(|digits| format!("{value:.digits$e}"));
+    let near = |text: &String| {
+        let read: f64 = text.parse().unwrap_or(f64::NAN);
+        (read - value).abs() <= value.abs() * 0.06
+    };
+    let all: Vec<String> = plain.chain(powers).filter(fits).collect();
+    let best = all.iter().find(|text| near(text)).or(all.last());
+    best.cloned().unwrap_or_else(|| "·".to_owned())
+}
+
 /// Writes the samples of each pixel into it, one below the other, where there is room.
 pub(super) fn samples_in_cells(ui: &Ui, sight: &Viewport, plane: &Plane, window: (f64, f64)) {
     const LINE: f32 = 13.0;
@@ -187,6 +205,8 @@ pub(super) fn samples_in_cells(ui: &Ui, sight: &Viewport, plane: &Plane, window:
     let font = theme::mono_small_font();
     let visible = sight.visible();
     let painter = ui.painter_at(sight.rect);
+    let advance = ui.fonts_mut(|fonts| fonts.glyph_width(&font, '0'));
+    let room = ((size.x - 6.0) / advance) as usize;
     let width = plane.dtype.size() as usize;
     let bright = |value: f64| (255.0 * (value - window.0) / (window.1 - window.0)).clamp(0.0, 255.0) as u8;
     for row in visible[1].clone() {
@@ -204,7 +224,7 @@ pub(super) fn samples_in_cells(ui: &Ui, sight: &Viewport, plane: &Plane, window:
                 painter.text(
                     pos2(middle.x, y).round(),
                     Align2::CENTER_CENTER,
-                    brief(value),
+                    fitted(value, room),
                     font.clone(),
                     color,
                 );
@@ -281,6 +301,76 @@ pub(super) fn cross_hair(ui: &Ui, sight: &Viewport, column: u64, row: u64) {
     }
 }
 
+/// Names and units of the axes, where they have some: above the rows, at the end of the columns.
+pub(super) fn axis_titles(
+    ui: &Ui,
+    shown_slice: &ShownSlice<'_>,
+    sight: &Viewport,
+    outer: Rect,
+    turn: Orientation,
+) {
+    let theme = Theme::of(ui);
+    let (upright, picture) = (sight.upright(), sight.picture());
+    let (down, across) = if upright {
+        (shown_slice.slice.rows, shown_slice.slice.columns)
+    } else {
+        (shown_slice.slice.columns, shown_slice.slice.rows)
+    };
+    let title = |axis: Option<usize>| {
+        axis.filter(|axis| shown_slice.coordinates.is_named(*axis))
+            .map(|axis| shown_slice.coordinates.title(axis))
+    };
+    // Where growing indices are seen to lead.
+    let ends = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]].map(|place| turn.forward([1.0, 1.0], place));
+    let grows = |axis: usize| ends[1][axis] + ends[2][axis] > 2.0 * ends[0][axis];
+    let (right, bottom) = (if grows(0) { '→' } else { '←' }, if grows(1) { '↓' } else { '↑' });
+    let font = theme::small_font();
+    let painter = ui.painter();
+    if let Some(title) = title(down) {
+        let galley = painter.layout_no_wrap(format!("{title} {bottom}"), font.clone(), theme.dim);
+        let left = (picture.left() - space::S2 - galley.size().x).max(outer.left() + space::S2);
+        let bottom = (picture.top() - 3.0).max(outer.top() + 14.0);
+        painter.galley(pos2(left, bottom - galley.size().y).round(), galley, theme.dim);
+    }
+    if let Some(title) = title(across) {
+        let at = pos2(picture.right(), (picture.bottom() + 18.0).min(outer.bottom() - 14.0));
+        painter.text(at, Align2::RIGHT_TOP, format!("{title} {right}"), font, theme.dim);
+    }
+}
+
+/// Letters at the left, right, upper and lower edge of the picture: which way they lead.
+pub(super) fn edges(ui: &Ui, sight: &Viewport, letters: [Option<&str>; 4]) {
+    let picture = sight.picture();
+    if picture.width() < 60.0 || picture.height() < 60.0 {
+        return;
+    }
+    let inner = picture.shrink(space::S1);
+    let places = [
+        (inner.left_center(), Align2::LEFT_CENTER),
+        (inner.right_center(), Align2::RIGHT_CENTER),
+        (inner.center_top(), Align2::CENTER_TOP),
+        (inner.center_bottom(), Align2::CENTER_BOTTOM),
+    ];
+    let painter = ui.painter_at(sight.rect);
+    for ((at, anchor), letter) in places.into_iter().zip(letters) {
+        let Some(letter) = letter else { continue };
+        let galley = painter.layout_no_wrap(letter.to_owned(), theme::edge_font(), Color32::WHITE);
+        let rect = anchor.anchor_size(at, galley.size()).expand2(vec2(space::S1, 0.0));
+        let rect = rect.translate(rect_inside(rect, picture));
+        painter.rect_filled(rect, 3.0, Color32::from_black_alpha(150));
+        painter.galley((rect.center() - galley.size() / 2.0).round(), galley, Color32::WHITE);
+    }
+}
+
+/// How far a rectangle has to move to lie in another.
+fn rect_inside(rect: Rect, outer: Rect) -> egui::Vec2 {
+    let by = |low: f32, high: f32, least: f32, most: f32| (least - low).max(0.0) + (most - high).min(0.0);
+    vec2(
+        by(rect.left(), rect.right(), outer.left(), outer.right()),
+        by(rect.top(), rect.bottom(), outer.top(), outer.bottom()),
+    )
+}
+
 /// Frames an element, so that it can be seen on any colour.
 pub(super) fn frame(ui: &Ui, sight: &Viewport, column: u64, row: u64) {
     let cell = sight.place([column as f64, row as f64, 1.0, 1.0]);
@@ -347,4 +437,23 @@ pub(super) fn with_colon(index: &[u64], axis: usize, hidden: usize) -> String {
     let part = |(n, at): (usize, &u64)| if n == axis { ":".to_owned() } else { at.to_string() };
     let parts: Vec<String> = index.iter().enumerate().skip(hidden).map(part).collect();
     format!("[{}]", parts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_shorten_rather_than_vanish() {
+        let all = |value: f64| [5, 4, 3].map(|room| fitted(value, room));
+        assert_eq!(all(-0.123456), ["-0.12", "-0.1", "·"].map(str::to_owned));
+        assert_eq!(fitted(123456.0, 5), "1.2e5");
+        assert_eq!(fitted(1.5e-7, 6), "1.5e-7");
+        assert_eq!(fitted(-2.5e-300, 5), "·");
+        for value in [0.0, 3.0, -17.25, 98765.4321, 1e20, f64::NAN] {
+            for room in 3..9 {
+                assert!(fitted(value, room).chars().count() <= room, "{value} {room}");
+            }
+        }
+    }
 }

@@ -22,7 +22,9 @@ use super::overlays;
 use super::prefetcher::{Next, Prefetcher};
 use super::probe::{self, Probe, StoredProbe};
 use super::strips::{self, Strips};
+use super::upright::Upright;
 use crate::gui::icons::Icon;
+use crate::gui::node_menu;
 use crate::gui::theme::{self, Severity, Theme, size, space};
 use crate::gui::timings;
 use crate::gui::ui::canvas::{self, Camera, Viewport};
@@ -62,6 +64,8 @@ pub(crate) struct SliceImage {
     picked: Option<[u64; 2]>,
     /// The widget, once it was drawn.
     id: Option<egui::Id>,
+    /// Whether it takes the keys in the next frame.
+    take_keys: bool,
 }
 
 /// What a picture is of.
@@ -78,6 +82,8 @@ pub(crate) struct ShownSlice<'a> {
     pub(crate) cross: Option<[u64; 2]>,
     /// Whether the array holds the slices beside this one too, which are then read ahead.
     pub(crate) neighbours: bool,
+    /// Which way round it is drawn.
+    pub(crate) upright: Upright,
 }
 
 /// What of a slice is there.
@@ -229,7 +235,10 @@ impl SliceImage {
         self.id = Some(id);
         let response = ui.interact(rect, id, Sense::click_and_drag());
         let plane = [shown_slice.slice.width() as f64, shown_slice.slice.height() as f64];
+        let facing = shown_slice.coordinates.facing(shown_slice.slice);
+        self.camera.set_base(shown_slice.upright.orientation(facing), plane);
         self.camera.set_sides(shown_slice.coordinates.proportions(shown_slice.slice).unwrap_or([1.0; 2]));
+        self.camera.keep_shape(!heat);
         self.aim(rect, plane);
         let sight = self.camera.sight(rect, plane);
         self.camera.input(ui, &response, &sight, shown_slice.cross.is_none());
@@ -237,7 +246,7 @@ impl SliceImage {
         let sight = self.camera.sight(rect, plane);
         self.last = Some(sight);
         self.pixels = ui.pixels_per_point();
-        if response.clicked() || response.dragged() {
+        if response.clicked() || response.dragged() || std::mem::take(&mut self.take_keys) {
             response.request_focus();
         }
         if let Some(cross) = shown_slice.cross {
@@ -249,6 +258,7 @@ impl SliceImage {
         self.read_ahead(cx, shown_slice);
         self.answer(ui, cx, shown_slice, &sight, &response, &got);
         describe(ui, &response, shown_slice, self.cursor);
+        node_menu::picture(&response, cx.actions);
         let beside = if norms { strips::ROOM } else { 0.0 };
         self.furniture(ui, shown_slice, &sight, &got, ruled, outer, beside);
         if norms {
@@ -482,15 +492,17 @@ impl SliceImage {
             return;
         }
         let Some([column, row]) = self.cursor else { return };
-        let (mut x, mut y) = (column as i128, row as i128);
+        let (mut x, mut y) = (i128::from(column), i128::from(row));
         ui.input(|input| {
             let far = if input.modifiers.shift { 10 } else { 1 };
-            x += far
-                * (i128::from(input.key_pressed(Key::ArrowRight))
-                    - i128::from(input.key_pressed(Key::ArrowLeft)));
-            y += far
-                * (i128::from(input.key_pressed(Key::ArrowDown))
-                    - i128::from(input.key_pressed(Key::ArrowUp)));
+            let pressed = |key| i64::from(input.key_pressed(key));
+            // As it is seen, whichever way round the plane is drawn.
+            let step = self.camera.orientation().step([
+                pressed(Key::ArrowRight) - pressed(Key::ArrowLeft),
+                pressed(Key::ArrowDown) - pressed(Key::ArrowUp),
+            ]);
+            x += far * i128::from(step[0]);
+            y += far * i128::from(step[1]);
             let (home, end) = (input.key_pressed(Key::Home), input.key_pressed(Key::End));
             if home || end {
                 x = if end { sight.size[0] as i128 - 1 } else { 0 };
@@ -554,8 +566,10 @@ impl SliceImage {
         if ruled {
             let label = |rows: bool, n: u64| ruler_label(shown_slice, rows, n);
             canvas::rulers(ui, sight, outer.left() + space::S1, label);
-            axis_titles(ui, shown_slice, sight, outer);
+            overlays::axis_titles(ui, shown_slice, sight, outer, self.camera.orientation());
         }
+        let facing = shown_slice.coordinates.facing(slice);
+        overlays::edges(ui, sight, facing.letters(self.camera.orientation()));
     }
 
     /// Says what is awaited and what went wrong.
@@ -618,9 +632,15 @@ impl SliceImage {
         found.is_some()
     }
 
-    /// Frames an element and brings it into sight.
+    /// Frames an element and brings it into sight; then the arrows move the frame.
     pub(crate) fn go_to(&mut self, row: u64, column: u64) {
         self.go_to = Some([column, row]);
+        self.take_keys = true;
+    }
+
+    /// Frames an element where it stands.
+    pub(crate) fn mark(&mut self, row: u64, column: u64) {
+        self.cursor = Some([column, row]);
     }
 
     /// Zooms; false where nothing was drawn yet.
@@ -681,33 +701,6 @@ fn ruler_label(shown_slice: &ShownSlice<'_>, rows: bool, n: u64) -> String {
         Some(text) if text.chars().count() > MOST => text.chars().take(MOST - 1).chain(['…']).collect(),
         Some(text) => text,
         None => index.to_string(),
-    }
-}
-
-/// Names and units of the axes, where they have some: above the rows, at the end of the columns.
-fn axis_titles(ui: &Ui, shown_slice: &ShownSlice<'_>, sight: &Viewport, outer: Rect) {
-    let theme = Theme::of(ui);
-    let (upright, picture) = (sight.upright(), sight.picture());
-    let (down, across) = if upright {
-        (shown_slice.slice.rows, shown_slice.slice.columns)
-    } else {
-        (shown_slice.slice.columns, shown_slice.slice.rows)
-    };
-    let title = |axis: Option<usize>| {
-        axis.filter(|axis| shown_slice.coordinates.is_named(*axis))
-            .map(|axis| shown_slice.coordinates.title(axis))
-    };
-    let font = theme::small_font();
-    let painter = ui.painter();
-    if let Some(title) = title(down) {
-        let galley = painter.layout_no_wrap(format!("{title} ↓"), font.clone(), theme.dim);
-        let left = (picture.left() - space::S2 - galley.size().x).max(outer.left() + space::S2);
-        let bottom = (picture.top() - 3.0).max(outer.top() + 14.0);
-        painter.galley(pos2(left, bottom - galley.size().y).round(), galley, theme.dim);
-    }
-    if let Some(title) = title(across) {
-        let at = pos2(picture.right(), (picture.bottom() + 18.0).min(outer.bottom() - 14.0));
-        painter.text(at, egui::Align2::RIGHT_TOP, format!("{title} →"), font, theme.dim);
     }
 }
 

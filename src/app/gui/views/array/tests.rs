@@ -6,6 +6,8 @@ mod made;
 mod modes;
 mod norms;
 mod sliding;
+mod together;
+mod upright;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use egui::{Align, DragValue, Label, Layout, Rect, Ui, UiBuilder, pos2, vec2};
-use gander::data::axes::AxisCoordinates;
+use gander::data::axes::{AxisCoordinates, AxisKind, Facing};
 use gander::data::content::Array;
 use gander::data::numbers::{ComplexPart, is_nan};
 use gander::data::plane::color::{ColorRange, HeatMapSpec, RenderSpec};
@@ -17,6 +17,7 @@ use super::options;
 use super::overlays;
 use super::probe::{self, Probe};
 use super::slice_image::{ShownSlice, SliceImage, SliceImageState};
+use super::upright::{Upright, upright_menu, upright_words};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
 use crate::gui::ui::drop_down;
@@ -38,6 +39,7 @@ pub(crate) struct Shown<'a> {
     pub(crate) choice: HeatMapSpec,
     pub(crate) title: &'a str,
     pub(crate) coordinates: &'a AxisCoordinates,
+    pub(crate) upright: Upright,
 }
 
 /// Whether there are three axes to cut through.
@@ -57,8 +59,14 @@ impl Volume {
         chosen.or_else(|| last(&place)).or_else(|| last(&long)).or(others.last().copied())
     }
 
-    /// The planes: rows and columns, rows and depth, depth and columns.
-    fn planes(&self, mapping: &Mapping, coordinates: &AxisCoordinates) -> Option<[Slice; 3]> {
+    /// The planes: rows and columns, rows and depth, depth and columns. Those of a body stand upright: from feet to head
+    /// they go up, not across.
+    fn planes(
+        &self,
+        mapping: &Mapping,
+        coordinates: &AxisCoordinates,
+        upright: Upright,
+    ) -> Option<[Slice; 3]> {
         let (rows, columns, depth) = (mapping.rows()?, mapping.columns()?, self.depth(mapping, coordinates)?);
         let shape = mapping.shape();
         let plane = |down: usize, across: usize| {
@@ -69,7 +77,29 @@ impl Volume {
             let spans = shape.iter().enumerate().map(span).collect();
             Slice { spans, rows: Some(down), columns: Some(across), channels: None }
         };
-        Some([plane(rows, columns), plane(rows, depth), plane(depth, columns)])
+        let kind = |axis: usize| match coordinates.kinds().get(axis) {
+            Some(AxisKind::Z) => 2,
+            Some(AxisKind::Y) => 1,
+            _ => 0,
+        };
+        let body = coordinates.is_body(shape) && !upright.as_stored;
+        let turned = |down: usize, across: usize| match body && kind(across) > kind(down) {
+            true => plane(across, down),
+            false => plane(down, across),
+        };
+        Some([plane(rows, columns), turned(rows, depth), turned(depth, columns)])
+    }
+
+    /// Which way round its planes are drawn, where one of them tells it.
+    pub(crate) fn facing(
+        &self,
+        mapping: &Mapping,
+        coordinates: &AxisCoordinates,
+        upright: Upright,
+    ) -> Facing {
+        let planes = self.planes(mapping, coordinates, upright);
+        let all = planes.iter().flatten().map(|slice| coordinates.facing(slice));
+        all.max_by_key(|facing| (facing.is_sided(), facing.is_known())).unwrap_or_default()
     }
 
     /// What the colours are chosen by, of the slice.
@@ -79,7 +109,8 @@ impl Volume {
 
     /// Whether the slice is on the screen.
     pub(crate) fn shows(&self, mapping: &Mapping, coordinates: &AxisCoordinates) -> bool {
-        self.planes(mapping, coordinates).is_none_or(|planes| self.panes[0].shows(&planes[0]))
+        self.planes(mapping, coordinates, Upright::default())
+            .is_none_or(|planes| self.panes[0].shows(&planes[0]))
     }
 
     /// Which axis is the depth.
@@ -102,7 +133,8 @@ impl Volume {
 
     /// Draws the planes into all that is left of `ui`, and moves the cross-hair.
     pub(crate) fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, shown: &Shown<'_>, mapping: &mut Mapping) {
-        let (Some(planes), false) = (self.planes(mapping, shown.coordinates), mapping.shape().contains(&0))
+        let (Some(planes), false) =
+            (self.planes(mapping, shown.coordinates, shown.upright), mapping.shape().contains(&0))
         else {
             theme::empty_state(ui, Icon::Volume, "No volume", "Three axes with elements are needed.");
             return;
@@ -125,9 +157,9 @@ impl Volume {
             child.shrink_clip_rect(quarter);
             heading(&mut child, slice, shown.coordinates, &before);
             let (array, title, coordinates) = (shown.array, shown.title, shown.coordinates);
-            let (worded, neighbours) = (0..slice.spans.len(), true);
+            let (worded, neighbours, upright) = (0..slice.spans.len(), true, shown.upright);
             let shown_slice =
-                ShownSlice { array, slice, style, title, worded, coordinates, cross, neighbours };
+                ShownSlice { array, slice, style, title, worded, coordinates, cross, neighbours, upright };
             self.panes[n].ui(&mut child, cx, &shown_slice);
             if self.panes[n].has_focus(ui) {
                 self.keyed = n;
@@ -203,7 +235,7 @@ impl Volume {
     }
 
     /// The right end of the mapper's bar: all in sight, the shape of the cells.
-    pub(crate) fn zoom_bar(&mut self, ui: &mut Ui) {
+    pub(crate) fn zoom_bar(&mut self, ui: &mut Ui, facing: Facing, upright: &mut Upright) {
         if theme::icon_button(ui, Icon::Fit, "All in sight").clicked() {
             self.panes.iter_mut().for_each(|pane| pane.camera.fit = true);
         }
@@ -212,6 +244,10 @@ impl Volume {
         let chosen = options::cells_menu(ui, self.panes[0].camera.cells, sides.unwrap_or([1.0; 2]));
         if let Some(cells) = chosen {
             self.panes.iter_mut().for_each(|pane| pane.camera.choose(cells));
+        }
+        if facing.is_known() {
+            upright_menu(ui, facing, upright);
+            upright_words(ui, facing, *upright, 0.0);
         }
     }
 

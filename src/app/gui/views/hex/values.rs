@@ -1,12 +1,19 @@
 //! Bytes read as every number type, in both byte orders, as times and as text.
 
 use chrono::DateTime;
-use egui::Ui;
+use egui::{Align2, Rect, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 use gander::data::cell;
 use gander::data::dtype::{DType, Mini};
 
-use crate::gui::theme::{self, Theme};
-use crate::gui::ui::key_value;
+use crate::gui::theme::{self, Theme, size, space};
+use crate::gui::ui::{elided, paint_elided};
+
+/// The height of a line: all types are in sight at once.
+const HEIGHT: f32 = 17.0;
+/// The width of the names.
+const NAMES: f32 = 84.0;
+/// The same where one value stands beside them.
+const LONG_NAMES: f32 = 130.0;
 
 /// A line of the table: the type, its value little-endian, its value big-endian (empty where the order
 /// does not matter).
@@ -98,38 +105,19 @@ pub(super) fn texts(bytes: &[u8]) -> Vec<(&'static str, String)> {
 pub(super) fn ui(ui: &mut Ui, offset: u64, bytes: &[u8]) {
     let theme = Theme::of(ui);
     let note = format!("at 0x{offset:x}");
-    let lines = numbers(bytes);
-    let little = |ui: &mut Ui| {
-        theme::section_head(ui, "Little-endian", Some((&note, theme.dim)));
-        for (name, little, _) in &lines {
-            key_value(ui, name, little);
-        }
-    };
-    let big = |ui: &mut Ui| {
-        theme::section_head(ui, "Big-endian", None);
-        for (name, _, big) in lines.iter().filter(|line| !line.2.is_empty()) {
-            key_value(ui, name, big);
-        }
-    };
-    if ui.available_width() > 380.0 {
-        ui.columns(2, |columns| {
-            little(&mut columns[0]);
-            big(&mut columns[1]);
-        });
-    } else {
-        little(ui);
-        ui.add_space(theme::space::S3);
-        big(ui);
+    theme::section_head(ui, "Numbers", Some((&note, theme.dim)));
+    row(ui, "", ["little-endian", "big-endian"], true);
+    for (name, little, big) in &numbers(bytes) {
+        row(ui, name, [little, big], false);
     }
     ui.add_space(theme::space::S3);
     if let Some(byte) = bytes.first() {
         theme::section_head(ui, "Byte", None);
-        key_value(ui, "bits", &format!("{byte:08b}"));
-        key_value(ui, "octal", &format!("{byte:03o}"));
+        row(ui, "bits, octal", [&format!("{byte:08b}"), &format!("{byte:03o}")], false);
         ui.add_space(theme::space::S3);
         theme::section_head(ui, "Small floats", None);
         for (name, value) in small_floats(*byte) {
-            key_value(ui, name, &value);
+            row(ui, name, [&value, ""], false);
         }
     }
     let times = times(bytes);
@@ -139,7 +127,7 @@ pub(super) fn ui(ui: &mut Ui, offset: u64, bytes: &[u8]) {
         for (name, little, big) in &times {
             for (value, order) in [(little, "little"), (big, "big")] {
                 if !value.is_empty() {
-                    key_value(ui, &format!("{name}, {order}"), value);
+                    row(ui, &format!("{name}, {order}"), [value, ""], false);
                 }
             }
         }
@@ -147,7 +135,57 @@ pub(super) fn ui(ui: &mut Ui, offset: u64, bytes: &[u8]) {
     ui.add_space(theme::space::S3);
     theme::section_head(ui, "Text", None);
     for (name, text) in texts(bytes) {
-        key_value(ui, name, &text);
+        row(ui, name, [&text, ""], false);
+    }
+}
+
+/// A line of the table: a name and two values, each in a column of its own; a click on a value copies it. One value
+/// alone takes the place of both.
+fn row(ui: &mut Ui, name: &str, values: [&str; 2], is_head: bool) {
+    let theme = Theme::of(ui);
+    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT), Sense::hover());
+    let painter = ui.painter().clone();
+    let names = if values[1].is_empty() { LONG_NAMES } else { NAMES };
+    let longest = names.min(rect.width() * 0.45);
+    let at = pos2(rect.left(), rect.center().y);
+    paint_elided(
+        &painter,
+        at,
+        Align2::LEFT_CENTER,
+        name,
+        theme::small_font(),
+        theme.dim,
+        longest - space::S1,
+    );
+    let left = rect.left() + longest;
+    let width = (rect.right() - left) / 2.0;
+    for (n, value) in values.into_iter().enumerate().filter(|(_, value)| !value.is_empty()) {
+        let alone = n == 0 && values[1].is_empty();
+        let room = if alone { 2.0 * width } else { width };
+        let place = Rect::from_min_size(pos2(left + n as f32 * width, rect.top()), vec2(room, HEIGHT));
+        let font = if is_head { theme::small_font() } else { theme::mono_small_font() };
+        let color = if is_head { theme.faint } else { theme.text };
+        let inner = place.shrink2(vec2(2.0, 0.0));
+        let response = (!is_head).then(|| ui.interact(place, ui.scope_id().with((name, n)), Sense::click()));
+        if let Some(response) = response {
+            let order = if alone { "" } else { [", little-endian", ", big-endian"][n] };
+            let spoken = format!("{name}{order}: {value}");
+            response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &spoken));
+            if response.hovered() || response.has_focus() {
+                painter.rect_filled(place, size::CORNER, theme.bg3);
+            }
+            if response.clicked() {
+                ui.ctx().copy_text(value.to_owned());
+            }
+            response.on_hover_ui(|ui| {
+                ui.label(theme::mono(value));
+                ui.label(theme::dim(theme, "Click to copy"));
+            });
+        }
+        let text = elided(&painter, value, font, color, inner.width());
+        let x = if alone { inner.left() } else { inner.right() - text.size().x };
+        let y = rect.center().y - text.size().y / 2.0;
+        painter.galley(pos2(x, y).round(), text, color);
     }
 }
 

@@ -189,3 +189,22 @@ fn every_picture_of_the_fixtures_shows() {
     }
     assert!(seen > 30, "{seen}");
 }
+
+#[test]
+fn frames_stand_as_long_as_the_file_says() {
+    let Content::Image(image) = fixture("gif/animated.gif") else { panic!("no image") };
+    assert_eq!(image.info().frame_times, [50, 100, 150, 200, 250]);
+    let mut harness = bench("a", Content::Image(image));
+    settle(&mut harness);
+    harness.get_by_label_contains("Play ").click();
+    harness.step();
+    harness.step();
+    harness.get_by_label_contains("Slices each second: 20");
+    // What somebody chooses holds for all of them.
+    harness.get_by_label_contains("Slices each second").click();
+    harness.step();
+    harness.step();
+    harness.get_by_label("4/s").click();
+    (0..60).for_each(|_| harness.step());
+    harness.get_by_label_contains("Slices each second: 4/s");
+}

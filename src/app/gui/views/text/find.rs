@@ -81,7 +81,20 @@ pub(super) struct Find {
     pattern: Option<Pattern>,
     asked: Option<Asked>,
     slot: Slot<Asked, Found>,
+    /// What was looked for last, and all places of it.
+    counted: Option<Pattern>,
+    count: Slot<Pattern, Count>,
 }
+
+/// All places of what is looked for, as far as they are kept.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Count {
+    places: Vec<Place>,
+    total: u64,
+}
+
+/// So many places are kept.
+const PLACES: usize = 100_000;
 
 impl Find {
     /// Puts the cursor into the field.
@@ -136,9 +149,33 @@ impl Find {
             && let Some(pattern) = &self.pattern
         {
             self.asked = Some((pattern.clone(), from, !(back || previous)));
+            self.counted = Some(pattern.clone());
             self.slot.clear();
         }
-        self.take(ui, cx, text)
+        let found = self.take(ui, cx, text);
+        self.say_count(ui, cx, text, found.map_or(from, |(start, _)| start));
+        found
+    }
+
+    /// `3 of 57`: which of all places stands at the cursor.
+    fn say_count(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, text: &Arc<dyn Text>, at: Place) {
+        let Some(pattern) = self.counted.clone().filter(|pattern| self.pattern.as_ref() == Some(pattern))
+        else {
+            return;
+        };
+        let (from, wanted) = (text.clone(), pattern.clone());
+        let shown =
+            self.count.get(cx.jobs, &pattern, JobSpec::scan("counting what was found"), move |task| {
+                count(from.as_ref(), task, &wanted)
+            });
+        let words = match shown.ready() {
+            Some(count) => count.words(at),
+            None if shown.runs() => "…".to_owned(),
+            None => return,
+        };
+        if ui.available_width() > 7.0 * words.chars().count() as f32 {
+            ui.label(theme::dim(theme::Theme::of(ui), words));
+        }
     }
 
     fn take(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, text: &Arc<dyn Text>) -> Option<(Place, Place)> {
@@ -173,6 +210,33 @@ impl Find {
             (None, None) => None,
         }
     }
+}
+
+impl Count {
+    fn words(&self, at: Place) -> String {
+        let total = gander::bytes::display::count(self.total);
+        match self.places.binary_search(&at) {
+            Ok(n) => format!("{} of {total}", gander::bytes::display::count(n as u64 + 1)),
+            Err(_) => format!("{total} found"),
+        }
+    }
+}
+
+/// Goes through all of a text.
+fn count(text: &dyn Text, task: &Task, pattern: &Pattern) -> Result<Count> {
+    task.set_total(text.lines().number());
+    let mut count = Count::default();
+    text.each(task, 0, REACHED, &mut |number, line| {
+        for range in pattern.all(&line.text) {
+            count.total += 1;
+            if count.places.len() < PLACES {
+                count.places.push(Place { line: number, character: range.start });
+            }
+        }
+        task.advance(1)?;
+        Ok(true)
+    })?;
+    Ok(count)
 }
 
 fn find(text: &dyn Text, task: &Task, asked: &Asked) -> Result<Found> {
@@ -267,6 +331,16 @@ mod tests {
         assert_eq!(pattern.all("xäb-Äbx"), [1..3, 4..6]);
         assert!(Pattern::new("ÄB", true).all("äb").is_empty());
         assert!(Pattern::new("", false).all("abc").is_empty());
+    }
+
+    #[test]
+    fn all_places_are_counted() {
+        let source = gander::bytes::source::Source::memory("t", "ab ab\nx\nAB".to_owned());
+        let (text, task) = (PlainText::new(source, encoding_rs::UTF_8), Task::new());
+        let count = count(&text, &task, &Pattern::new("ab", false)).unwrap();
+        let at = |line, character| count.words(Place { line, character });
+        assert_eq!((at(0, 0), at(0, 3), at(2, 0)), ("1 of 3".into(), "2 of 3".into(), "3 of 3".into()));
+        assert_eq!(at(1, 0), "3 found");
     }
 
     #[test]
