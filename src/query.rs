@@ -42,7 +42,7 @@ mod true_tests;
 pub use catalog::{Registered, name_of, stem, table_name};
 pub use clauses::{Clauses, clauses};
 pub use diagnostic::{Failure, Place, SqlDiagnostic};
-pub use filter::{Condition, Filter, Order, Sort, Test, quoted, text_literal};
+pub use filter::{Condition, Filter, Order, Sort, Test, identifier, quoted, text_literal};
 pub use filtered::{Filtered, containing, containing_sql, filtered};
 pub use result::QueryResult;
 pub use spill::remove_spilled;

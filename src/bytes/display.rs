@@ -92,6 +92,16 @@ pub fn short_number(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
+/// A number that was computed in doubles, such as a sum: the shortest that is right to 15 digits, so that what the
+/// last bits lost is not shown (`0.3`, not `0.30000000000000004`).
+pub fn computed_number(value: f64) -> String {
+    let short: f64 = format!("{value:.14e}").parse().unwrap_or(value);
+    match short.abs() {
+        size if size == 0.0 || (1e-5..1e16).contains(&size) || !size.is_finite() => short.to_string(),
+        _ => format!("{short:e}"),
+    }
+}
+
 /// A shape as `60000×28×28`; a scalar as `scalar`.
 pub fn shape(shape: &[u64]) -> String {
     if shape.is_empty() {
@@ -379,6 +389,9 @@ mod tests {
             (short_number(16.073), short_number(0.1 + 0.2), short_number(1.27e-5)),
             ("16.073".into(), "0.3".into(), "1.2700e-5".into())
         );
+        let computed = [0.1 + 0.2, 1.1 * 3.0, 28_693.949_300_000_01, 1e300 / 3.0, -0.5, 1e15 + 0.3];
+        let texts = ["0.3", "3.3", "28693.9493", "3.33333333333333e299", "-0.5", "1000000000000000"];
+        assert_eq!(computed.map(computed_number), texts);
         assert_eq!((short_number(1e6), short_number(123_456.789)), ("1000000".into(), "123456.8".into()));
     }
 }

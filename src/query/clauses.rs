@@ -4,9 +4,9 @@ use super::diagnostic::{SqlDiagnostic, parsed, tokens};
 use super::filter::{Filter, Order, Sort};
 use super::split::skipped;
 use arrow::datatypes::Schema;
-use datafusion::sql::sqlparser::ast::{Expr, OrderByExpr};
+use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, OrderByExpr};
 use datafusion::sql::sqlparser::parser::Parser;
-use datafusion::sql::sqlparser::tokenizer::Token;
+use datafusion::sql::sqlparser::tokenizer::{Token, Whitespace};
 use std::ops::Range;
 
 /// What stands behind the table in a statement, for columns of these types: WHERE and ORDER BY, each on lines
@@ -81,6 +81,23 @@ fn sort_of(key: OrderByExpr, names: &[String]) -> Sort {
     let nulls_first = key.options.nulls_first.unwrap_or_default();
     let expression = column.is_none();
     Sort { column: column.cloned().unwrap_or_else(|| key.expr.to_string()), order, nulls_first, expression }
+}
+
+/// Whether a condition has parts of which one is enough, so that it falls apart beside others without brackets;
+/// `None` where it may have a comment, or cannot be read.
+pub(super) fn alternatives(condition: &str) -> Option<bool> {
+    let found = tokens(condition).ok()?;
+    let is_comment = |token: &Token| matches!(token, Token::Whitespace(Whitespace::SingleLineComment { .. }));
+    if found.iter().any(|token| is_comment(&token.token)) {
+        return None;
+    }
+    let expression = parsed(condition, &found, |parser| {
+        let expression = parser.parse_expr()?;
+        parser.expect_token(&Token::EOF)?;
+        Ok(expression)
+    });
+    let loose = |op: &BinaryOperator| matches!(op, BinaryOperator::Or | BinaryOperator::Xor);
+    Some(matches!(expression.ok()?, Expr::BinaryOp { op, .. } if loose(&op)))
 }
 
 /// Where the words stand that lie in no quotes, comments and brackets.

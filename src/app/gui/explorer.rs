@@ -9,6 +9,7 @@ use std::sync::Arc;
 use egui::{EventFilter, Key, Ui};
 use gander::bytes::error::Error;
 use gander::bytes::limits;
+use gander::data::content::Content;
 use gander::data::node::Node;
 use gander::jobs::{JobSpec, Jobs, Slot};
 
@@ -78,6 +79,12 @@ impl Explorer {
             old.open_paths(&mut open);
         }
         let mut root = Branch::new(document.root.clone(), String::new());
+        // Rows are looked at in the tab: as a list of their numbers they would push everything else away.
+        let rows = match &document.root.content {
+            Some(Content::Table(table)) => Some(table.rows().exact()),
+            _ => None,
+        };
+        let unfold = unfold && rows != Some(document.root.child_count());
         root.open = (unfold || open.iter().any(String::is_empty)) && root.node.has_children();
         self.roots.insert(file.id, root);
         self.reopen.entry(file.id).or_default().extend(open);

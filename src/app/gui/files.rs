@@ -187,12 +187,12 @@ impl Files {
         self.next
     }
 
-    /// How raw arrays were opened before, so that they are opened like that again.
+    /// By which options files were opened before, so that they are opened like that again.
     pub(crate) fn remember(&mut self, told: &[(PathBuf, BTreeMap<String, String>)]) {
         self.told.extend(told.iter().map(|(path, options)| (path.clone(), Options(options.clone()))));
     }
 
-    /// What is to be remembered of raw arrays.
+    /// What is to be remembered of files that were told how they are to be read.
     pub(crate) fn told(&self) -> Vec<(PathBuf, BTreeMap<String, String>)> {
         self.told.iter().map(|(path, options)| (path.clone(), options.0.clone())).collect()
     }
@@ -263,10 +263,11 @@ impl Files {
                 watch.follow(&file.path);
             }
             if let Some(options) = options {
-                if options.get("format") == Some(raw::FORMAT.id) {
-                    self.told.insert(file.path.clone(), options.clone());
-                } else {
-                    self.told.remove(&file.path);
+                // A format alone is a try; what it is told to read by holds for the file from now on.
+                let is_told = options.0.keys().any(|name| name != "format") || is_raw(&options);
+                match is_told {
+                    true => drop(self.told.insert(file.path.clone(), options.clone())),
+                    false => drop(self.told.remove(&file.path)),
                 }
                 file.options = options;
             }
@@ -275,4 +276,9 @@ impl Files {
             }
         }
     }
+}
+
+/// Whether a file is read as numbers without a header.
+fn is_raw(options: &Options) -> bool {
+    options.get("format") == Some(raw::FORMAT.id)
 }

@@ -30,6 +30,7 @@ pub(crate) use columns::Layout;
 pub(crate) use model::{
     Cell, CellKind, ColumnHead, Decoration, GridModel, GridRows, Side, SortMark, thousands,
 };
+pub(crate) use paint::line_text;
 pub(crate) use selection::{Kind as SelectionKind, Place, Selection};
 
 use super::icons::Icon;
@@ -82,6 +83,8 @@ pub(crate) struct GridResponse {
     pub(crate) header_clicked: Option<HeaderClick>,
     /// The name of a column that is to be copied.
     pub(crate) copy_name: Option<String>,
+    /// What [`GridModel::empty_offer`] offers is wanted.
+    pub(crate) offer_taken: bool,
 }
 
 /// What the mouse is doing with the button down.
@@ -222,6 +225,11 @@ impl Grid {
         if frozen { self.columns.freeze(column) } else { self.columns.unfreeze(column) }
     }
 
+    /// Takes the widths of the columns of another grid, which this one replaces: they stay while that is looked at.
+    pub(crate) fn keep_widths(&mut self, widths: impl IntoIterator<Item = (usize, f32)>) {
+        self.columns.keep(widths);
+    }
+
     /// The widths of the model's columns as they stand, where each has one of its own.
     pub(crate) fn widths(&self) -> Vec<(usize, f32)> {
         self.columns.widths()
@@ -291,8 +299,11 @@ impl Grid {
         self.columns.update(model.columns(), points(model.default_width()), |column| {
             let head = model.column(column);
             let values = head.width.map_or(points(model.default_width()), points);
-            values.max(header::likely_width(&head))
+            let head_width = header::likely_width(&head);
+            (values.max(head_width), head.full_width.map(|full| points(full).max(head_width)))
         });
+        let gutter = view::gutter_width(self, &child, model);
+        self.columns.spread(outer.width() - gutter - size::SCROLL_BAR);
         if let Some(selection) = &mut self.selection {
             selection.clamp(self.rows, self.columns.len());
         }
@@ -312,7 +323,12 @@ impl Grid {
         if self.rows == 0 {
             let place = Rect::from_min_max(view.body.min, outer.max);
             let mut middle = child.new_child(UiBuilder::new().max_rect(place).id_salt("empty"));
-            theme::empty_state(&mut middle, Icon::Rows, &model.empty(), "");
+            match model.empty_offer() {
+                Some(offer) => {
+                    result.offer_taken = theme::empty_offer(&mut middle, Icon::Rows, &model.empty(), offer);
+                }
+                None => theme::empty_state(&mut middle, Icon::Rows, &model.empty(), ""),
+            }
         }
         result
     }
@@ -394,6 +410,7 @@ impl GridResponse {
             copy: None,
             header_clicked: None,
             copy_name: None,
+            offer_taken: false,
         }
     }
 }

@@ -101,7 +101,7 @@ pub(crate) struct Session {
     pub(crate) unfolded: Vec<(PathBuf, String)>,
     /// The SQL statements that were run, the newest first.
     pub(crate) statements: Vec<String>,
-    /// How files without a header were opened: the file, and the options of a raw array.
+    /// By which options files are opened that were told how they are to be read: raw arrays, tables in texts.
     pub(crate) raw: Vec<(PathBuf, BTreeMap<String, String>)>,
     /// The theme.
     pub(crate) theme: ThemeChoice,

@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use egui::{Label, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use egui::{
+    Align, Label, Layout, Margin, RichText, Role, ScrollArea, Sense, TextEdit, Ui, WidgetInfo, pos2, vec2,
+};
 use gander::bytes::display;
 use gander::data::content::Kind;
 use gander::data::format::Format;
@@ -16,11 +18,13 @@ use super::ui::elided;
 
 /// The column in the middle of the window.
 const WIDTH: f32 = 640.0;
+/// The room of the names of kinds.
+const NAME: f32 = 76.0;
 
 /// Draws it.
 pub(crate) fn ui(ui: &mut Ui, recent: &[Recent], actions: &mut Vec<Action>) {
     let area = ui.available_rect_before_wrap();
-    let wanted = 330.0 + if recent.is_empty() { 0.0 } else { 40.0 + recent.len().min(8) as f32 * 28.0 };
+    let wanted = 460.0 + if recent.is_empty() { 0.0 } else { 40.0 + recent.len().min(8) as f32 * 28.0 };
     ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
         let width = WIDTH.min(area.width() - 2.0 * space::S6);
         let left = ((area.width() - width) / 2.0).max(space::S6).floor();
@@ -73,38 +77,73 @@ fn welcome(ui: &mut Ui, actions: &mut Vec<Action>) {
     });
 }
 
-/// What can be opened, by kind.
+/// What can be opened, by kind; of what is looked for, each format with all its endings.
 fn kinds(ui: &mut Ui) {
     let theme = Theme::of(ui);
-    theme::section_head(ui, "What can be opened", None);
+    let id = ui.scope_id().with("formats");
+    let mut words: String = ui.data(|data| data.get_temp(id)).unwrap_or_default();
+    ui.horizontal(|ui| {
+        theme::section_head(ui, "What can be opened", None);
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            let field = TextEdit::singleline(&mut words).hint_text("Find a format").desired_width(160.0);
+            let field = ui.add(field.margin(Margin::symmetric(8, 4)));
+            field.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Find a format"));
+        });
+    });
     ui.add_space(space::S1);
+    let wanted = words.trim().trim_start_matches(['*', '.']).to_lowercase();
+    ui.data_mut(|data| data.insert_temp(id, words));
+    if !wanted.is_empty() {
+        found(ui, &wanted);
+        return;
+    }
     for line in Line::ALL {
-        let (icon, name) = match line {
-            Line::Tables => (Icon::Table, "Tables"),
-            Line::Arrays => (Icon::Array, "Arrays"),
-            Line::Models => (Icon::Tensor, "Models"),
-            Line::Images => (Icon::Image, "Images"),
-            Line::Texts => (Icon::Document, "Text"),
-            Line::Archives => (Icon::Archive, "Archives"),
-        };
-        let names = extensions(line);
-        if names.is_empty() {
-            continue;
+        let (icon, name) = line.look();
+        let names = names(line);
+        if !names.is_empty() {
+            group(ui, icon, name, |ui| {
+                ui.add(Label::new(theme::mono(names.join("  ")).color(theme.dim)).wrap());
+            });
         }
-        ui.horizontal(|ui| {
-            ui.set_height(20.0);
+    }
+    group(ui, Icon::Binary, "Others", |ui| {
+        ui.label(theme::dim(theme, "Anything else, as text or bytes"));
+    });
+}
+
+/// A line of a list: an icon, a name, and what stands beside it, which may need several lines.
+fn group(ui: &mut Ui, icon: Icon, name: &str, beside: impl FnOnce(&mut Ui)) {
+    let theme = Theme::of(ui);
+    ui.horizontal_top(|ui| {
+        ui.label(theme::icon(icon).color(theme.dim));
+        let (place, _) = ui.allocate_exact_size(vec2(NAME, 18.0), Sense::hover());
+        let mut cell = ui.new_child(egui::UiBuilder::new().max_rect(place).id_salt(name));
+        cell.add(Label::new(name).truncate());
+        beside(ui);
+    });
+}
+
+/// The formats that are called so, or whose files end so.
+fn found(ui: &mut Ui, wanted: &str) {
+    let theme = Theme::of(ui);
+    let fits = |format: &&&Format| {
+        let has = |text: &str| text.to_lowercase().contains(wanted);
+        has(format.name) || has(format.id) || format.extensions.iter().any(|ending| has(ending))
+    };
+    let mut is_none = true;
+    for format in FORMATS.iter().filter(|format| line_of(format).is_some()).filter(fits) {
+        is_none = false;
+        let icon = line_of(format).map_or(Icon::File, |line| line.look().0);
+        ui.horizontal_top(|ui| {
             ui.label(theme::icon(icon).color(theme.dim));
-            let (place, _) = ui.allocate_exact_size(vec2(104.0, 18.0), Sense::hover());
-            let mut cell = ui.new_child(egui::UiBuilder::new().max_rect(place).id_salt(name));
-            cell.label(name);
-            ui.add(Label::new(theme::mono(names.join("  ")).color(theme.dim)).truncate());
+            ui.label(format.name);
+            let endings: Vec<String> = format.extensions.iter().map(|ending| format!(".{ending}")).collect();
+            ui.add(Label::new(theme::mono(endings.join("  ")).color(theme.dim)).wrap());
         });
     }
-    ui.horizontal(|ui| {
-        ui.set_height(20.0);
-        ui.label(theme::icon(Icon::Binary).color(theme.dim));
-        ui.label("Anything else, as text or bytes");
-    });
+    if is_none {
+        ui.label(theme::dim(theme, "No format is called so. What is not known opens as text or bytes."));
+    }
 }
 
 /// What the lines are about. Bytes have one of their own, without names.
@@ -114,31 +153,53 @@ enum Line {
     Arrays,
     Models,
     Images,
+    Sound,
     Texts,
     Archives,
 }
 
 impl Line {
-    const ALL: [Line; 6] =
-        [Line::Tables, Line::Arrays, Line::Models, Line::Images, Line::Texts, Line::Archives];
+    const ALL: [Line; 7] =
+        [Line::Tables, Line::Arrays, Line::Models, Line::Images, Line::Sound, Line::Texts, Line::Archives];
+
+    fn look(self) -> (Icon, &'static str) {
+        match self {
+            Line::Tables => (Icon::Table, "Tables"),
+            Line::Arrays => (Icon::Array, "Arrays"),
+            Line::Models => (Icon::Tensor, "Models"),
+            Line::Images => (Icon::Image, "Images"),
+            Line::Sound => (Icon::Play, "Sound"),
+            Line::Texts => (Icon::Document, "Text"),
+            Line::Archives => (Icon::Archive, "Archives"),
+        }
+    }
 }
 
-/// The usual extensions of the formats of a line: by their first kind, but for models and what is compressed.
-fn extensions(line: Line) -> Vec<&'static str> {
-    // Containers name no kind; nor do formats that are recognised only, which have no place here.
+/// Where a format stands: by its first kind that is no group, but for models, sound and what is packed. Formats that
+/// are recognised only have no place, nor has what fits any bytes.
+fn line_of(format: &Format) -> Option<Line> {
+    // Containers name no kind.
     let containers = ["gzip", "zstd", "bzip2", "xz", "lz4", "zlib", "zip", "tar"];
-    let line_of = |format: &Format| match format.reads.first() {
+    let kind = format.reads.iter().find(|kind| !matches!(kind, Kind::Group | Kind::Bytes));
+    match kind.or(format.reads.first()) {
         _ if containers.contains(&format.id) => Some(Line::Archives),
         _ if format.holds_weights => Some(Line::Models),
+        _ if format.mime.iter().any(|mime| mime.starts_with("audio/")) => Some(Line::Sound),
         Some(Kind::Table) => Some(Line::Tables),
         Some(Kind::Array) => Some(Line::Arrays),
         Some(Kind::Image) => Some(Line::Images),
         Some(Kind::Text) => Some(Line::Texts),
         Some(Kind::Graph) => Some(Line::Models),
-        Some(Kind::Group | Kind::Bytes) | None => None,
-    };
+        Some(Kind::Group) => Some(Line::Archives),
+        Some(Kind::Bytes) | None => None,
+    }
+}
+
+/// The formats of a line: by their usual ending, or by name where they are folders or have none.
+fn names(line: Line) -> Vec<&'static str> {
     let formats = FORMATS.iter().filter(|format| line_of(format) == Some(line));
-    let mut names: Vec<&str> = formats.filter_map(|format| format.extensions.first().copied()).collect();
+    let mut names: Vec<&str> =
+        formats.map(|format| format.extensions.first().copied().unwrap_or(format.name)).collect();
     let mut seen = HashSet::new();
     names.retain(|name| seen.insert(*name));
     names

@@ -45,13 +45,18 @@ impl StatusBar {
         self.measure(jobs);
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             ui.spacing_mut().item_spacing.x = space::S3;
-            if let Some(used) = *self.memory.lock() {
-                let budget = DECODED.most() as u64;
-                let words = format!("{} of {}", display::bytes(used), short(budget));
-                let color = if used > budget { theme.warn } else { theme.dim };
-                let label = ui.label(egui::RichText::new(words).color(color));
-                label.on_hover_text("Memory in use, of what Gander means to stay below");
-            }
+            let (used, budget) = (DECODED.used() as u64, DECODED.most() as u64);
+            let words = format!("{} of {}", display::bytes(used), short(budget));
+            let color = if used > budget { theme.warn } else { theme.dim };
+            let label = ui.label(egui::RichText::new(words).color(color));
+            label.on_hover_ui(|ui| {
+                ui.label("Data that is kept in memory, of the most that Gander keeps");
+                if let Some(all) = *self.memory.lock() {
+                    let words =
+                        format!("{} with the window and what is being worked on", display::bytes(all));
+                    ui.label(theme::dim(theme, words));
+                }
+            });
             if let Some(summary) = exports.summary() {
                 show_exports(ui, exports, &summary, actions);
             }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use gander::convert::Selection;
+use gander::data::content::Content;
 use gander::data::format::{Data, Format, Options};
 use gander::data::node::Node;
 use gander::data::open::Document;
@@ -54,7 +55,9 @@ impl Target {
     /// file holds, or that of a file in an archive or a folder. `None` for a part of a file.
     pub(crate) fn reader(&self) -> Option<&'static Format> {
         let own = self.document.format;
-        if self.path.is_empty() && !own.options.is_empty() {
+        // Sheets of a workbook are read by its options.
+        let is_table = matches!(self.node.content, Some(Content::Table(_)));
+        if !own.options.is_empty() && (self.path.is_empty() || self.is_part() && is_table) {
             return Some(own);
         }
         if !PASSING.contains(&own.id) {
@@ -64,15 +67,20 @@ impl Target {
         self.node.formats.last().copied()
     }
 
+    /// Whether it is a part of the file that the document is, not of a file in that one.
+    fn is_part(&self) -> bool {
+        self.path.is_empty() || !PASSING.contains(&self.document.format.id) && self.node.formats.is_empty()
+    }
+
     /// What its file is opened with.
     pub(crate) fn options(&self) -> Options {
         let options = &self.document.options;
-        if self.path.is_empty() { options.clone() } else { options.below(self.inner_path()) }
+        if self.is_part() { options.clone() } else { options.below(self.inner_path()) }
     }
 
     /// What the document is to be opened with so that its file is with these.
     pub(crate) fn with_options(&self, own: Options) -> Options {
-        if self.path.is_empty() {
+        if self.is_part() {
             return own;
         }
         let mut all = self.document.options.clone();

@@ -14,8 +14,8 @@ use egui::{
 
 use super::icons::Icon;
 pub(crate) use widgets::{
-    Severity, button, cancelled, cancelled_line, chip, empty_state, form, icon_button, is_form_open,
-    open_form, pending, primary_button, problem_banner, section_head, segmented,
+    Severity, button, cancelled, cancelled_line, chip, empty_offer, empty_state, form, icon_button,
+    is_form_open, open_form, pending, primary_button, problem_banner, section_head, segmented,
 };
 
 /// Heights, widths and corners, in points.
@@ -214,6 +214,11 @@ impl Theme {
     /// over the content, so that the text colours keep their contrast.
     pub(crate) fn selected_cell(&self) -> Color32 {
         self.bg2.lerp_to_gamma(self.accent, if self.dark { 0.16 } else { 0.1 })
+    }
+
+    /// The background of a text that was looked for.
+    pub(crate) fn found(&self) -> Color32 {
+        self.tint(self.warn).lerp_to_gamma(self.warn, 0.25)
     }
 
     /// The background of a problem, as [`problem_banner`] paints it.
@@ -465,6 +470,7 @@ mod tests {
                 for color in [theme.text, theme.string] {
                     check(color, background);
                 }
+                assert!(contrast(theme.text, theme.found()) >= AA);
                 // These are never alone for meaning: the words say it too.
                 for color in [theme.good, theme.warn, theme.bad] {
                     assert!(contrast(color, background) >= 3.0);

@@ -11,6 +11,7 @@ mod dialect;
 mod record;
 mod sample;
 mod table;
+mod values;
 pub mod write;
 
 use crate::bytes::display;
@@ -41,7 +42,18 @@ pub static FORMAT: Format = Format {
     sniff: Some(sniff),
     takes_any: true,
     reads: &[Kind::Table],
-    options: &[dialect::DELIMITER, dialect::QUOTE, dialect::HEADER, dialect::ENCODING],
+    options: &[
+        dialect::DELIMITER,
+        dialect::QUOTE,
+        dialect::HEADER,
+        dialect::ENCODING,
+        dialect::SKIP,
+        dialect::COMMENT,
+        values::DECIMAL,
+        values::THOUSANDS,
+        values::NULLS,
+        values::TYPES,
+    ],
     ..Format::new("csv", "CSV", open)
 };
 
@@ -86,6 +98,11 @@ fn open(opening: &Opening) -> Result<Node> {
     }
     let mut node = Node::new(opening.source.name(), "table");
     node.reader = attributes(&sample.dialect, &sample.encoding_name, sample.mark);
+    let said = [values::DECIMAL, values::THOUSANDS, values::NULLS, values::TYPES];
+    node.reader.extend(said.iter().filter_map(|option| {
+        let value = opening.options.get(option.name).filter(|value| *value != option.default)?;
+        Some((option.name.to_owned(), value.to_owned().into()))
+    }));
     node.remarks = remarks(&sample, &table);
     Ok(node.content(Content::Table(Arc::new(table))))
 }
@@ -107,11 +124,16 @@ fn attributes(dialect: &Dialect, encoding: &str, mark: bool) -> Vec<(String, cra
     let rules = &dialect.rules;
     let flags = [("skip initial space", rules.padded), ("merge delimiters", rules.runs)];
     let flags = flags.into_iter().filter(|(_, set)| *set).map(|(name, _)| (name, "yes".to_owned()));
+    let skipped = (dialect.skipped > 0).then(|| (dialect::SKIP.name, dialect.skipped.to_string()));
+    let flags = flags.chain(skipped);
     list.into_iter().chain(flags).map(|(name, value)| (name.to_owned(), value.into())).collect()
 }
 
 fn remarks(sample: &Sample, table: &CsvTable) -> Vec<String> {
     let mut remarks = Vec::new();
+    if sample.dialect.skipped > 0 {
+        remarks.push(format!("{} skipped", display::plural(sample.dialect.skipped as u64, "line")));
+    }
     if sample.dialect.comments > 0 {
         let lines = display::plural(sample.dialect.comments as u64, "comment line");
         remarks.push(format!("{lines} before the table skipped"));

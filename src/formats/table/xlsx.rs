@@ -97,6 +97,7 @@ fn open(opening: &Opening) -> Result<Node> {
     if hidden > 0 {
         root = root.remark(format!("{} hidden", display::plural(hidden as u64, "sheet")));
     }
+    let first = sheets.iter().position(|sheet| sheet.kind.has_cells() && !sheet.hidden);
     let children = sheets.into_iter().enumerate().map(|(number, sheet)| {
         let mut node = Node::new(&sheet.name, sheet.kind.label());
         if sheet.hidden {
@@ -108,7 +109,9 @@ fn open(opening: &Opening) -> Result<Node> {
         let book = book.clone();
         node.deferred_leaf(move |task| book.lock().sheet(task, number))
     });
-    let children = children.collect();
+    let children: Vec<Node> = children.collect();
+    // Rows at once: the first sheet that a person would see.
+    root.start = first.and_then(|at| children.get(at)).map(|sheet| root.child_path("", sheet));
     Ok(root.listed(children))
 }
 

@@ -209,6 +209,45 @@ fn lists_open_inside_the_options_of_a_reader() {
 }
 
 #[test]
+fn options_show_what_they_give_and_are_remembered_for_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.csv");
+    std::fs::write(&path, "report of May\nx;y\n1,5;2\n4,25;5\n").unwrap();
+    let mut harness = window(&[&path]);
+    click(&mut harness, Role::Button, "More");
+    let typed = |harness: &mut Harness<'_, Window>, name: &str, text: &str| {
+        harness.get_by_role_and_label(Role::TextInput, name).focus();
+        harness.step();
+        harness.get_by_role_and_label(Role::TextInput, name).type_text(text);
+        settle(harness);
+    };
+    typed(&mut harness, "skip", "1");
+    assert!(harness.query_all_by_label("1,5").next().is_some(), "read like this it is a text");
+    click(&mut harness, Role::ComboBox, "decimal");
+    click(&mut harness, Role::Button, "comma");
+    assert!(harness.query_all_by_label("1.5").next().is_some());
+    assert!(harness.query_by_role_and_label(Role::ColumnHeader, "x").is_none(), "it is only shown yet");
+    click(&mut harness, Role::Button, "Read anew");
+    assert!(harness.query_by_role_and_label(Role::ColumnHeader, "x").is_some());
+    let app = harness.state().app();
+    let told = app.files.told();
+    assert_eq!(told.len(), 1);
+    assert_eq!(told[0].1.get("decimal").map(String::as_str), Some("comma"));
+}
+
+#[test]
+fn a_workbook_opens_with_the_rows_of_its_first_sheet() {
+    let mut harness = window(&[&fixture("xlsx/birds.xlsx")]);
+    assert_eq!(harness.state().app().tabs.target().unwrap().node.name, "birds");
+    assert!(harness.query_by_role_and_label(Role::ColumnHeader, "weight").is_some());
+    click(&mut harness, Role::Button, "More");
+    click(&mut harness, Role::ComboBox, "header");
+    click(&mut harness, Role::Button, "no");
+    click(&mut harness, Role::Button, "Read anew");
+    assert!(harness.query_by_role_and_label(Role::ColumnHeader, "weight").is_none());
+}
+
+#[test]
 fn who_walks_through_the_explorer_stays_there() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["a.csv", "b.csv", "c.csv"] {

@@ -38,6 +38,13 @@ pub(super) struct Columns {
     default_width: f32,
     /// Widths the model suggested, for models of few columns.
     suggested: Vec<f32>,
+    /// The widths that show their longest known values, of the columns that need more than they have.
+    full: BTreeMap<usize, f32>,
+    /// The widths of columns on a grid of which this one is the next: they stay as they were.
+    kept: BTreeMap<usize, f32>,
+    /// The widths of columns that got some of the room that was left, and for how much room that was.
+    grown: BTreeMap<usize, f32>,
+    room: f32,
     /// Tells this arrangement from every other one.
     version: u64,
     /// For each position with a width of its own: the position, and how far all of them up to and
@@ -46,8 +53,14 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// Takes the model's columns, if their number changed.
-    pub(super) fn update(&mut self, count: usize, default_width: f32, suggest: impl Fn(usize) -> f32) {
+    /// Takes the model's columns, if their number changed: `suggest` gives the usual width of each, and that which
+    /// shows the longest value.
+    pub(super) fn update(
+        &mut self,
+        count: usize,
+        default_width: f32,
+        suggest: impl Fn(usize) -> (f32, Option<f32>),
+    ) {
         /// Up to here each column is asked for its width.
         const ASKED: usize = 4096;
         if count == self.count && default_width == self.default_width {
@@ -55,13 +68,57 @@ impl Columns {
         }
         self.count = count;
         self.default_width = default_width;
-        self.suggested = match count {
-            0..=ASKED => (0..count).map(suggest).collect(),
-            _ => Vec::new(),
-        };
+        let asked = if count <= ASKED { count } else { 0 };
+        let widths: Vec<(f32, Option<f32>)> = (0..asked).map(suggest).collect();
+        self.suggested = widths.iter().map(|(usual, _)| *usual).collect();
+        let longer = widths.iter().enumerate().filter_map(|(column, (usual, full))| {
+            full.filter(|full| full > usual).map(|full| (column, full.min(MAX_WIDTH)))
+        });
+        self.full = longer.collect();
+        self.room = f32::NAN;
         if count > 0 {
             self.check();
         }
+        self.measure();
+    }
+
+    /// Gives room that no column takes to those whose values are longer than they are wide: all of it to one of
+    /// them, else each the same, as far as it needs that. Called once a frame.
+    pub(super) fn spread(&mut self, room: f32) {
+        let room = room.floor();
+        if room == self.room || self.suggested.is_empty() {
+            return;
+        }
+        self.room = room;
+        let was = std::mem::take(&mut self.grown);
+        let total: f64 = (0..self.len()).map(|position| f64::from(self.width(position))).sum();
+        let mut spare = (f64::from(room) - total).max(0.0) as f32;
+        let free =
+            |column: &usize| !self.layout.widths.contains_key(column) && !self.kept.contains_key(column);
+        let mut needs: Vec<(f32, usize)> = (0..self.len())
+            .filter_map(|position| self.column(position))
+            .filter(free)
+            .filter_map(|column| Some((self.full.get(&column)? - self.own_width(column), column)))
+            .filter(|(need, _)| *need > 0.0)
+            .collect();
+        needs.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut left = needs.len();
+        for (need, column) in needs {
+            let more = need.min(spare / left as f32).floor();
+            (spare, left) = (spare - more, left - 1);
+            let width = self.own_width(column) + more;
+            if more > 0.0 {
+                self.grown.insert(column, width);
+            }
+        }
+        if self.grown != was {
+            self.measure();
+        }
+    }
+
+    /// Takes the widths of the grid before it.
+    pub(super) fn keep(&mut self, widths: impl IntoIterator<Item = (usize, f32)>) {
+        self.kept = widths.into_iter().collect();
         self.measure();
     }
 
@@ -76,6 +133,7 @@ impl Columns {
 
     pub(super) fn set_layout(&mut self, layout: Layout) {
         self.layout = layout;
+        self.room = f32::NAN;
         if self.count > 0 {
             self.check();
         }
@@ -153,7 +211,8 @@ impl Columns {
     }
 
     fn own_width(&self, column: usize) -> f32 {
-        let width = self.layout.widths.get(&column).or_else(|| self.suggested.get(column));
+        let set = || self.layout.widths.get(&column).or_else(|| self.kept.get(&column));
+        let width = set().or_else(|| self.grown.get(&column)).or_else(|| self.suggested.get(column));
         width.copied().unwrap_or(self.default_width).clamp(MIN_WIDTH, MAX_WIDTH)
     }
 
@@ -164,7 +223,17 @@ impl Columns {
 
     pub(super) fn set_width(&mut self, column: usize, width: f32) {
         self.layout.widths.insert(column, width.clamp(MIN_WIDTH, MAX_WIDTH));
+        // What this one gives or takes, others take or give: but not while one looks at its edge.
+        self.keep_grown();
         self.measure();
+    }
+
+    /// Columns that grew stay as wide as they are.
+    fn keep_grown(&mut self) {
+        let grown = std::mem::take(&mut self.grown);
+        for (column, width) in grown {
+            self.kept.entry(column).or_insert(width);
+        }
     }
 
     /// The widths that were suggested or set, by column.
@@ -338,7 +407,7 @@ mod tests {
 
     fn columns(count: usize) -> Columns {
         let mut columns = Columns::default();
-        columns.update(count, 100.0, |_| 100.0);
+        columns.update(count, 100.0, |_| (100.0, None));
         columns
     }
 
@@ -353,6 +422,30 @@ mod tests {
         assert_eq!(columns.position_at(1149.0), 10);
         assert_eq!(columns.position_at(1150.0), 11);
         assert_eq!(columns.position_at(1e12), 99_999);
+    }
+
+    #[test]
+    fn room_that_is_left_goes_to_columns_with_long_values() {
+        let mut columns = Columns::default();
+        let full = [None, Some(120.0), Some(400.0), None];
+        columns.update(4, 100.0, |column| (100.0, full[column]));
+        let widths = |columns: &Columns| (0..4).map(|position| columns.width(position)).collect::<Vec<_>>();
+        columns.spread(390.0);
+        assert_eq!(widths(&columns), [100.0; 4], "there is none");
+        columns.spread(520.0);
+        assert_eq!(widths(&columns), [100.0, 120.0, 200.0, 100.0]);
+        columns.spread(2000.0);
+        assert_eq!(widths(&columns), [100.0, 120.0, 400.0, 100.0], "no more than they need");
+        columns.spread(450.0);
+        assert_eq!(widths(&columns), [100.0, 120.0, 130.0, 100.0]);
+        columns.set_width(0, 40.0);
+        columns.spread(700.0);
+        assert_eq!(widths(&columns), [40.0, 120.0, 130.0, 100.0], "nothing moves after a hand");
+        let mut next = Columns::default();
+        next.keep(columns.widths());
+        next.update(4, 100.0, |_| (60.0, Some(300.0)));
+        next.spread(2000.0);
+        assert_eq!(widths(&next), [40.0, 120.0, 130.0, 100.0], "and it stays so for other rows");
     }
 
     #[test]

@@ -89,6 +89,8 @@ pub(crate) struct ColumnHead<'a> {
     pub(crate) side: Side,
     /// How wide its values are likely to be, in characters.
     pub(crate) width: Option<f32>,
+    /// How wide the longest one that is known is, in characters: it is shown in full while there is room.
+    pub(crate) full_width: Option<f32>,
     /// Something to know about it, shown as a mark with a tool tip.
     pub(crate) remark: Option<Cow<'a, str>>,
     /// Its part in the sort order.
@@ -130,6 +132,10 @@ pub(crate) struct Cell<'a> {
     pub(crate) kind: CellKind,
     /// What is drawn beside the text.
     pub(crate) decoration: Option<Decoration>,
+    /// How many digits further right the values of the column reach, so that their points stand below each other.
+    pub(crate) pad: u8,
+    /// The parts of the drawn text that are marked, in bytes.
+    pub(crate) marked: Vec<Range<usize>>,
 }
 
 /// What a cell shows beside its text.
@@ -160,7 +166,7 @@ pub(crate) enum Decoration {
 impl<'a> Cell<'a> {
     /// A cell of a kind.
     pub(crate) fn new(kind: CellKind, text: impl Into<Cow<'a, str>>) -> Self {
-        Self { text: text.into(), kind, decoration: None }
+        Self { text: text.into(), kind, ..Self::default() }
     }
 
     /// A cell whose value is not in memory yet.
@@ -221,6 +227,11 @@ pub(crate) trait GridModel {
     /// What to say when there are no rows.
     fn empty(&self) -> Cow<'_, str> {
         Cow::Borrowed(self.rows().none())
+    }
+
+    /// What can be done where there are no rows, as the words of a button.
+    fn empty_offer(&self) -> Option<&str> {
+        None
     }
 
     /// The width, in characters, of columns that suggest none, and of all columns when there are

@@ -1,9 +1,10 @@
 //! Cells, lines, the selection and the frame of the cursor.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use egui::emath::GuiRounding as _;
-use egui::text::{LayoutJob, TextWrapping};
+use egui::text::{LayoutJob, TextFormat, TextWrapping};
 use egui::{Align2, Color32, FontId, Galley, Painter, Rect, Stroke, StrokeKind, Ui, pos2, vec2};
 
 use super::Grid;
@@ -40,6 +41,11 @@ pub(super) fn drawn_text(text: &str, wrap: bool) -> String {
     drawn
 }
 
+/// A text as a cell of one line shows it.
+pub(crate) fn line_text(text: &str) -> String {
+    drawn_text(text, false)
+}
+
 fn look(kind: &CellKind, theme: &Theme) -> (FontId, Color32) {
     match kind {
         CellKind::Text => (body_font(), theme.string),
@@ -69,7 +75,13 @@ fn lay_out(
     if matches!(cell.decoration, Some(Decoration::Level { open: Some(_), .. })) {
         font = FontId::new(font.size, semi_bold());
     }
-    let mut job = LayoutJob::simple(drawn_text(&cell.text, wrap), font, color, width);
+    let drawn = drawn_text(&cell.text, wrap);
+    let mut job = match cell.marked.is_empty() {
+        true => LayoutJob::simple(drawn, font, color, width),
+        false => {
+            marked(&drawn, &cell.marked, TextFormat { font_id: font, color, ..Default::default() }, theme)
+        }
+    };
     job.break_on_newline = wrap;
     job.wrap = TextWrapping {
         max_width: width,
@@ -78,6 +90,30 @@ fn lay_out(
         overflow_character: Some('…'),
     };
     painter.layout_job(job)
+}
+
+/// A text with a background behind parts of it.
+fn marked(text: &str, parts: &[Range<usize>], format: TextFormat, theme: &Theme) -> LayoutJob {
+    let (mut job, mut at) = (LayoutJob::default(), 0);
+    let found = TextFormat { background: theme.found(), ..format.clone() };
+    for part in parts {
+        let (Some(before), Some(inside)) = (text.get(at..part.start), text.get(part.clone())) else {
+            continue;
+        };
+        job.append(before, 0.0, format.clone());
+        job.append(inside, 0.0, found.clone());
+        at = part.end;
+    }
+    job.append(text.get(at..).unwrap_or_default(), 0.0, format);
+    job
+}
+
+/// The room right of a number whose column has longer ones behind the point.
+fn padding(painter: &Painter, cell: &Cell<'_>) -> f32 {
+    match cell.pad {
+        0 => 0.0,
+        pad => f32::from(pad) * painter.fonts_mut(|fonts| fonts.glyph_width(&mono_font(), '0')),
+    }
 }
 
 impl Grid {
@@ -137,11 +173,12 @@ impl Grid {
             _ if cell.text.is_empty() => return false,
             _ => {}
         }
-        let galley = lay_out(painter, cell, theme, inner.width(), self.wrap(), color);
+        let room = (inner.width() - padding(painter, cell)).max(0.0);
+        let galley = lay_out(painter, cell, theme, room, self.wrap(), color);
         let elided = galley.elided || cell.text.len() > DRAWN_CHARACTERS * 4;
         let x = match side {
             Side::Left => inner.left(),
-            Side::Right => inner.right() - galley.size().x,
+            Side::Right => inner.left() + room - galley.size().x,
         };
         let first_line = galley.rows.first().map_or(galley.size().y, |row| row.height());
         let y = rect.top() + (size::ROW - first_line) / 2.0;
@@ -225,7 +262,8 @@ impl Grid {
             for row in view.first_row..view.end_row {
                 let cell = model.cell(row, column);
                 let galley = lay_out(ui.painter(), &cell, theme, f32::INFINITY, self.wrap(), None);
-                width = width.max(galley.size().x + cell.decoration.as_ref().map_or(0.0, decoration::width));
+                let beside = cell.decoration.as_ref().map_or(0.0, decoration::width);
+                width = width.max(galley.size().x + padding(ui.painter(), &cell) + beside);
             }
             // A long text does not push everything else out of sight.
             let most = (view.body.width() * 0.8).max(super::columns::MIN_WIDTH);

@@ -244,7 +244,7 @@ impl View {
 
 /// Wide enough for the labels of the rows in sight and of the last row; it only grows, so that
 /// scrolling does not shift the cells.
-fn gutter_width(grid: &mut Grid, ui: &Ui, model: &dyn GridModel) -> f32 {
+pub(super) fn gutter_width(grid: &mut Grid, ui: &Ui, model: &dyn GridModel) -> f32 {
     if grid.rows > 0 {
         let advance = ui.fonts_mut(|fonts| fonts.glyph_width(&mono_font(), '0'));
         for row in [grid.top.row.min(grid.rows - 1), grid.rows - 1] {

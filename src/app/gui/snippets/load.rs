@@ -116,7 +116,24 @@ fn csv(file: &File, node: &Node) -> String {
     // Lines before the table are told in words only.
     let skipped = node.remarks.iter().find_map(|remark| remark.split_once(" comment line"));
     let skipped = skipped.and_then(|(count, _)| count.replace(',', "").parse::<u64>().ok());
-    given.extend(skipped.map(|lines| format!("skiprows={lines}")));
+    let told = said(node, "skip").and_then(|lines| lines.parse::<u64>().ok());
+    let lines = skipped.unwrap_or(0) + told.unwrap_or(0);
+    given.extend((lines > 0).then(|| format!("skiprows={lines}")));
+    given.extend(said(node, "decimal").map(|_| "decimal=\",\"".to_owned()));
+    let mark = said(node, "thousands").and_then(|word| match word {
+        "comma" => Some(","),
+        "point" => Some("."),
+        "space" => Some(" "),
+        "apostrophe" => Some("'"),
+        "underscore" => Some("_"),
+        _ => None,
+    });
+    given.extend(mark.map(|mark| format!("thousands={}", quoted(mark))));
+    given.extend(said(node, "nulls").map(|nulls| {
+        let texts: Vec<String> =
+            nulls.split(',').map(str::trim).filter(|null| !null.is_empty()).map(quoted).collect();
+        format!("na_values=[{}]", texts.join(", "))
+    }));
     if said(node, "header") == Some("no") {
         given.push("header=None".to_owned());
     }

@@ -1,8 +1,8 @@
 //! The small widgets every room shares. Each has a name a screen reader can say.
 
 use egui::{
-    Align, Button, Color32, CornerRadius, Frame, Label, Layout, Margin, Response, RichText, Role, Sense,
-    Stroke, StrokeKind, Ui, UiBuilder, WidgetInfo, vec2,
+    Align, Button, Color32, CornerRadius, Frame, Label, Layout, Margin, Rect, Response, RichText, Role,
+    Sense, Stroke, StrokeKind, Ui, UiBuilder, WidgetInfo, vec2,
 };
 
 use super::{Icon, Theme, body_font, dim, heading, icon, semi_bold, size, small_font, space};
@@ -38,12 +38,14 @@ pub(crate) fn icon_button(ui: &mut Ui, glyph: Icon, name: &str) -> Response {
 }
 
 /// What was done with a [`chip`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct ChipResponse {
     /// The words were clicked: edit it.
     pub(crate) clicked: bool,
     /// The cross was clicked: remove it.
     pub(crate) removed: bool,
+    /// Where it stands.
+    pub(crate) place: Option<Rect>,
 }
 
 /// A rounded label such as a filter (`fare ≥ 3.00 ✕`): a name, a value in the accent colour (may be
@@ -56,7 +58,7 @@ pub(crate) fn chip(ui: &mut Ui, name: &str, value: &str, removable: bool) -> Chi
         .stroke(theme.hairline())
         .corner_radius(CornerRadius::same((size::CONTROL / 2.0) as u8))
         .inner_margin(Margin::symmetric(10, 0));
-    frame.show(ui, |ui| {
+    let shown = frame.show(ui, |ui| {
         ui.set_height(size::CONTROL - 2.0);
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
             ui.spacing_mut().item_spacing.x = space::S1;
@@ -79,6 +81,7 @@ pub(crate) fn chip(ui: &mut Ui, name: &str, value: &str, removable: bool) -> Chi
             }
         });
     });
+    result.place = Some(shown.response.rect);
     result
 }
 
@@ -253,6 +256,14 @@ pub(crate) fn empty_state(ui: &mut Ui, glyph: Icon, title: &str, words: &str) {
             ui.label(dim(theme, words));
         }
     });
+}
+
+/// Says in the middle of what is left of `ui` that nothing is there, and offers what changes that; whether it is
+/// wanted.
+pub(crate) fn empty_offer(ui: &mut Ui, glyph: Icon, title: &str, offer: &str) -> bool {
+    empty_state(ui, glyph, title, "");
+    ui.add_space(space::S2);
+    ui.vertical_centered(|ui| button(ui, offer).clicked()).inner
 }
 
 /// Says in the middle of what is left of `ui` that the user cancelled something. True once it is to run again.

@@ -13,10 +13,11 @@ mod run;
 mod steps;
 
 use gander::bytes::error::UnlessCancelled;
+use std::ops::Range;
 use std::sync::Arc;
 
 use egui::{Key, Modifiers, Rect, Ui, UiBuilder, pos2, vec2};
-use gander::data::content::Table;
+use gander::data::content::{Rows, Table};
 use gander::data::format::Data;
 use gander::data::open::Document;
 use gander::jobs::{JobSpec, Jobs, Slot};
@@ -99,7 +100,7 @@ impl Called {
                 move |task| match gander::query::name_of(task, &documents, &document, &path)
                     .unless_cancelled()?
                 {
-                    Ok(Some(name)) => Ok(gander::query::quoted(&name)),
+                    Ok(Some(name)) => Ok(gander::query::identifier(&name)),
                     _ => Ok(address),
                 },
             );
@@ -165,45 +166,58 @@ struct SqlView {
     runs: Vec<Run>,
     current: usize,
     count: u64,
+    /// The result whose tab was last brought into sight.
+    revealed: Option<u64>,
     names: Slot<Vec<usize>, Vec<Registered>>,
     known: Arc<Vec<Registered>>,
 }
 
+/// Statements of a text, where each begins, and which of all it is, from 0 on.
+fn numbered_statements(text: &str, wanted: Vec<Range<usize>>) -> Vec<(String, usize, usize)> {
+    let all = gander::query::statements(text);
+    let one = |range: Range<usize>| {
+        let nth = all.iter().take_while(|other| other.end <= range.start).count();
+        Some((text.get(range.clone())?.to_owned(), range.start, nth))
+    };
+    wanted.into_iter().filter_map(one).collect()
+}
+
 impl SqlView {
-    /// Runs statements of the text, in their order; those that have a result already anew.
-    fn run_statements(&mut self, cx: &mut ViewCx<'_>, wanted: Vec<std::ops::Range<usize>>) {
+    /// Runs statements of the text, in their order; the result of each takes the place of the one that it had.
+    fn run_statements(&mut self, cx: &mut ViewCx<'_>, wanted: Vec<Range<usize>>) {
         self.editor.close_offer();
         let text = self.editor.text.clone();
-        let statements = wanted.into_iter().filter_map(|range| {
-            let sql = text.get(range.clone())?.to_owned();
-            Some((sql, range.start))
-        });
         let mut numbered: Vec<(u64, String, usize)> = Vec::new();
-        for (sql, place) in statements {
+        let mut places = Vec::new();
+        for (sql, start, nth) in numbered_statements(&text, wanted) {
             cx.workspace.statements.remember(&sql);
-            let old =
-                self.runs.iter().find(|run| run.sql == sql && !numbered.iter().any(|n| n.0 == run.number));
-            let number = old.map_or(self.count + 1, |run| run.number);
+            let old = self.replaced(&sql, nth, &text, &numbered);
+            let number = old.unwrap_or(self.count + 1);
             self.count = self.count.max(number);
-            numbered.push((number, sql, place));
+            numbered.push((number, sql, start));
+            places.push((number, nth));
         }
         if numbered.is_empty() {
             return;
         }
         // What runs still is not waited for: it was asked for by an older text.
         self.runs.iter().filter(|run| run.goes_on()).for_each(|run| run.job.cancel());
-        let again = |run: &Run| numbered.iter().any(|(number, ..)| *number == run.number);
-        let results =
-            self.results().into_iter().filter(|(number, ..)| !numbered.iter().any(|n| n.0 == *number));
+        let again = |number: u64| numbered.iter().any(|(other, ..)| *other == number);
+        let results = self.results().into_iter().filter(|(number, ..)| !again(*number));
         let results = results.map(|(_, name, answer)| (name, answer)).collect();
         let first = numbered.first().map_or(0, |(number, ..)| *number);
         let looks: Vec<(u64, Mode, plot::Plotted)> = {
-            let old = self.runs.iter_mut().filter(|run| again(run));
+            let old = self.runs.iter_mut().filter(|run| again(run.number));
             old.map(|run| (run.number, run.mode, std::mem::take(&mut run.plot))).collect()
         };
-        self.runs.retain(|run| !numbered.iter().any(|(number, ..)| *number == run.number));
+        self.runs.retain(|run| !again(run.number));
         let documents = cx.workspace.documents.clone();
         self.runs.extend(run::start(cx.jobs, documents, results, numbered));
+        for (number, nth) in places {
+            if let Some(run) = self.runs.iter_mut().find(|run| run.number == number) {
+                run.nth = nth;
+            }
+        }
         for (number, mode, plot) in looks {
             if let Some(run) = self.runs.iter_mut().find(|run| run.number == number) {
                 // It is looked at as before.
@@ -211,9 +225,24 @@ impl SqlView {
             }
         }
         self.runs.sort_by_key(|run| run.number);
-        let spare = self.runs.len().saturating_sub(RESULTS);
-        self.runs.drain(..spare);
+        while self.runs.len() > RESULTS {
+            let oldest = self.runs.iter().position(|run| !run.is_pinned && !run.goes_on());
+            self.runs.remove(oldest.unwrap_or(0));
+        }
         self.current = self.runs.iter().position(|run| run.number == first).unwrap_or(0);
+    }
+
+    /// The number of the result whose place a statement's takes: that of the same statement, or of the one that it
+    /// was before it was edited.
+    fn replaced(&self, sql: &str, nth: usize, text: &str, taken: &[(u64, String, usize)]) -> Option<u64> {
+        let free = |run: &&Run| !run.is_pinned && !taken.iter().any(|(number, ..)| *number == run.number);
+        let is_gone = |run: &Run| {
+            let mut ranges = gander::query::statements(text).into_iter();
+            !ranges.any(|range| text.get(range) == Some(run.sql.as_str()))
+        };
+        let same = self.runs.iter().filter(free).find(|run| run.sql == sql);
+        let edited = || self.runs.iter().filter(free).rfind(|run| run.nth == nth && is_gone(run));
+        same.or_else(edited).map(|run| run.number)
     }
 
     /// The results that can be queried again, by number and name.
@@ -341,7 +370,8 @@ impl SqlView {
             egui::ScrollArea::vertical().max_height(420.0).show(ui, |ui| {
                 for table in self.known.clone().iter() {
                     let columns = gander::bytes::display::plural(table.columns.len() as u64, "column");
-                    let words = format!("{} · {} rows × {columns}", table.name, table.rows);
+                    let noun = if table.rows == Rows::Exact(1) { "row" } else { "rows" };
+                    let words = format!("{} · {} {noun} × {columns}", table.name, table.rows);
                     let button = ui.button(theme::icon_text(Icon::Table, &words)).on_hover_ui(|ui| {
                         for (name, data_type) in table.columns.iter().take(40) {
                             ui.label(theme::mono(format!(
@@ -351,7 +381,7 @@ impl SqlView {
                         }
                     });
                     if button.clicked() {
-                        self.editor.insert(&gander::query::quoted(&table.name));
+                        self.editor.insert(&gander::query::identifier(&table.name));
                         ui.close();
                     }
                 }
@@ -455,7 +485,8 @@ impl View for SqlView {
     fn export(&self) -> Option<(String, Data)> {
         let run = self.runs.get(self.current)?;
         let (answer, view) = run.view.as_ref()?;
-        let whole = || (format!("{}: {} rows", run.name(), answer.rows()), Data::Table(answer.clone()));
+        let noun = if answer.rows() == Rows::Exact(1) { "row" } else { "rows" };
+        let whole = || (format!("{}: {} {noun}", run.name(), answer.rows()), Data::Table(answer.clone()));
         Some(view.export().unwrap_or_else(whole))
     }
 

@@ -6,12 +6,15 @@ mod column_search;
 mod column_summaries;
 mod end;
 mod find;
+mod go;
 mod inspect;
 mod media;
 mod model;
+mod number_format;
 mod pages;
 mod pending_table;
 mod pivot;
+mod preview;
 mod record;
 mod repeat;
 pub(crate) mod row_filter;
@@ -123,6 +126,8 @@ pub(super) struct TableView {
     opened: Option<media::OpenedCell>,
     /// A cell whose value is to be filtered by: column and row.
     class: Option<(usize, u64)>,
+    /// A row of the whole table that is looked for among those that a filter let through.
+    seek: go::Seek,
     sums: SelectionStatistics,
     /// The columns in their order, and of which arrangement; the same for those that are selected.
     standing: Option<((u64, usize), Arc<Vec<usize>>)>,
@@ -159,6 +164,7 @@ impl TableView {
             gallery: gallery::Page::default(),
             opened: None,
             class: None,
+            seek: go::Seek::default(),
             sums: SelectionStatistics::default(),
             standing: None,
             selected: None,
@@ -226,6 +232,11 @@ impl TableView {
         let stays = turned.is_some() || std::mem::take(&mut self.restored);
         let old = &self.main.grid;
         let widths = if turned.is_some() { old.widths() } else { Vec::new() };
+        sheet.follow(&self.main, turned.is_none());
+        if turned.is_none() {
+            // The same columns: nothing moves because other rows are shown.
+            sheet.grid.keep_widths(old.widths());
+        }
         let schemas = (self.main.table.schema(), sheet.table.schema());
         let layout = pending_table::carried(old.layout(), &widths, schemas.0, schemas.1);
         sheet.grid.set_layout(layout);
@@ -326,33 +337,6 @@ impl TableView {
         self.copying = None;
     }
 
-    /// Goes to what a person typed: a row, `row, column`, or the name of a column.
-    fn go_to(&mut self, text: &str) -> bool {
-        let rows = self.rows().count();
-        let (row, column) = match text.split_once(',') {
-            Some((row, column)) if row_of(row, rows).is_some() && self.column_of(column).is_some() => {
-                (row_of(row, rows), self.column_of(column))
-            }
-            _ => (row_of(text, rows), None),
-        };
-        let column = column.or_else(|| if row.is_none() { self.column_of(text) } else { None });
-        if row.is_none() && column.is_none() {
-            return false;
-        }
-        self.leave_end();
-        let kept = self.main.grid.cursor().map_or(self.main.grid.row_position().row, |cell| cell.row);
-        self.main.grid.scroll_to(row.unwrap_or(kept), column);
-        true
-    }
-
-    fn column_of(&self, text: &str) -> Option<usize> {
-        let text = text.trim().trim_start_matches('@');
-        let fields = self.main.table.schema().fields();
-        let exact = fields.iter().position(|field| field.name() == text);
-        let same = || fields.iter().position(|field| field.name().eq_ignore_ascii_case(text));
-        exact.or_else(same).or_else(|| text.parse().ok().filter(|column| *column < fields.len()))
-    }
-
     fn grid_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         self.want_cell_pictures(ui, cx);
         let place = ui.available_rect_before_wrap();
@@ -360,10 +344,12 @@ impl TableView {
         let sheet = self.end.sheet_mut().unwrap_or(&mut self.main);
         let mut grid = std::mem::take(&mut sheet.grid);
         let mut opened = None;
+        let wanted = self.find.wanted();
         let mut model = Model {
             sheet,
             jobs: cx.jobs,
             row_filter: &mut self.row_filter,
+            wanted: wanted.as_deref(),
             gallery: &self.gallery,
             opened: &mut opened,
         };
@@ -377,6 +363,9 @@ impl TableView {
             self.row_filter.sort_by(name, click.shift);
         }
         sheet.grid = grid;
+        if response.offer_taken {
+            self.row_filter.clear_filter();
+        }
         if response.activated.is_some() {
             self.inspect.toggle();
         }
@@ -530,15 +519,6 @@ fn beginning(text: &str, most: usize) -> std::borrow::Cow<'_, str> {
     }
 }
 
-/// A row as a person types it: separators are welcome, negative ones count from the end.
-fn row_of(text: &str, rows: u64) -> Option<u64> {
-    let text: String = text.chars().filter(|c| !matches!(c, ',' | '_' | ' ' | '\'')).collect();
-    match text.strip_prefix(['-', '−']) {
-        Some(back) => back.parse().ok().and_then(|back: u64| rows.checked_sub(back)),
-        None => text.parse().ok().map(|row: u64| row.min(rows.saturating_sub(1))),
-    }
-}
-
 /// What versions are called, which their bar says too.
 pub(super) const EARLIER: Label =
     Label::new("Earlier version of the table", Icon::CaretLeft).keys(ALT, Key::Comma).apart();
@@ -602,6 +582,7 @@ impl View for TableView {
             self.change(change);
         }
         self.take_next(ui, cx);
+        self.take_seek(ui, cx);
         let mut whole = ui.available_rect_before_wrap();
         if let Some(versions) = &mut self.versions {
             whole = versions.ui(ui, whole, cx.jobs);
@@ -713,7 +694,8 @@ impl View for TableView {
         let sheet = self.sheet();
         let sifted = || {
             let rows = self.row_filter.rows()?;
-            let words = format!("the filtered table: {} rows", model::rows(rows.rows()).words());
+            let count = model::rows(rows.rows());
+            let words = format!("the filtered table: {} {}", count.words(), count.noun());
             Some((words, Data::Table(rows.clone())))
         };
         let Some(selection) = sheet.grid.selection() else { return sifted() };
@@ -747,6 +729,7 @@ impl View for TableView {
             pivot: self.pivot.state(),
             row_filter: self.row_filter.state(),
             gallery: self.gallery.state.clone(),
+            formats: self.main.formats.clone(),
         })
     }
 
@@ -764,6 +747,7 @@ impl View for TableView {
         }
         self.restored = self.row_filter.is_on();
         (self.mode, self.gallery.state) = (state.mode, state.gallery);
+        self.main.formats = state.formats;
         self.pivot.restore(state.pivot);
     }
 }
@@ -779,6 +763,7 @@ struct TableState {
     pivot: Pivot,
     row_filter: RowFilterState,
     gallery: gallery::GalleryState,
+    formats: std::collections::BTreeMap<usize, number_format::NumberFormat>,
 }
 
 impl TableView {

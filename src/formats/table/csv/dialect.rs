@@ -3,6 +3,7 @@
 
 use super::delimiter;
 use super::record::{self, Field, Step};
+use super::values::Values;
 use crate::bytes::error::{Error, Result};
 use crate::data::format::{OptionSpec, Options};
 use crate::data::infer::{self, Guess};
@@ -30,13 +31,23 @@ pub(super) const ENCODING: OptionSpec = OptionSpec::new(
 )
 .default("auto");
 
+/// How many lines stand before the table.
+pub(super) const SKIP: OptionSpec =
+    OptionSpec::new("skip", "how many lines before the table are skipped").default("0");
+/// What comment lines before the table begin with.
+pub(super) const COMMENT: OptionSpec =
+    OptionSpec::new("comment", "what comment lines before the table begin with: one character, or none")
+        .default("#");
+
 /// How a text is a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Dialect {
     pub(super) rules: Rules,
     pub(super) header: bool,
-    /// Bytes of comment lines before the first row.
+    /// Bytes before the first row: lines that are skipped, and comments.
     pub(super) skip: usize,
+    /// How many lines are skipped because somebody said so.
+    pub(super) skipped: usize,
     /// How many comment lines these are.
     pub(super) comments: usize,
     /// The kinds of line ends that the first records have: LF, CR LF, CR.
@@ -53,14 +64,20 @@ pub(super) fn detect(
 ) -> Result<Dialect> {
     let quote = quote_option(options)?;
     let delimiter = delimiter_option(options)?;
-    let lines = comment_lines(sample);
+    let values = Values::of(options, text)?;
+    let skipped = options.number(&SKIP, "it is a number of lines", |_: &usize| true)?;
+    let before = Ends::Any.split(sample).take(skipped).map(<[u8]>::len).sum::<usize>();
+    let sample = sample.get(before..).unwrap_or_default();
+    let comment = comment_option(options)?;
+    let lines = comment.map_or(Vec::new(), |comment| comment_lines(sample, comment));
     let from = |at: usize| sample.get(at..).unwrap_or_default();
     let body = from(lines.last().map_or(0, |line| line.end));
     let usual = if tab_first { b'\t' } else { b',' };
     let delimiter = delimiter.unwrap_or_else(|| delimiter::best(body, whole, usual, quote).unwrap_or(usual));
     let rules = delimiter::rules(body, whole, delimiter, quote);
-    let below = header(body, &rules, whole, text);
-    let named = lines.last().filter(|line| names_columns(from(line.start), &rules, whole, below));
+    let below = header(body, &rules, whole, text, &values);
+    let named = lines.last().filter(|_| comment == Some(b'#'));
+    let named = named.filter(|line| names_columns(from(line.start), &rules, whole, below));
     let skip = named.map_or(sample.len() - body.len(), |line| line.start);
     let header = match options.choice(&HEADER)? {
         "yes" => true,
@@ -69,7 +86,8 @@ pub(super) fn detect(
     };
     // Blank ones among them are skipped as well.
     let comments = Ends::Any.split(sample.get(..skip).unwrap_or_default()).count();
-    Ok(Dialect { rules, header, skip, comments, ends: line_ends(from(skip), &rules, whole) })
+    let ends = line_ends(from(skip), &rules, whole);
+    Ok(Dialect { rules, header, skip: before + skip, skipped, comments, ends })
 }
 
 /// The kinds of line ends of the first records, the first one first.
@@ -91,14 +109,14 @@ fn line_ends(body: &[u8], rules: &Rules, whole: bool) -> Vec<&'static str> {
     found
 }
 
-/// The lines that begin with `#` before one that does not, if there is one, with their ends; blank lines among
+/// The lines that begin with `comment` before one that does not, if there is one, with their ends; blank lines among
 /// them are none.
-fn comment_lines(sample: &[u8]) -> Vec<Range<usize>> {
+fn comment_lines(sample: &[u8], comment: u8) -> Vec<Range<usize>> {
     let (mut at, mut lines) = (0, Vec::new());
     loop {
         let rest = sample.get(at..).unwrap_or_default();
         at += rest.iter().take_while(|byte| matches!(byte, b'\n' | b'\r')).count();
-        if sample.get(at) != Some(&b'#') {
+        if sample.get(at) != Some(&comment) {
             break;
         }
         let rest = sample.get(at..).unwrap_or_default();
@@ -136,7 +154,7 @@ enum Header {
 
 /// Whether the first row names the columns: its cells are text where the column below is typed, or
 /// everything is text. Typed cells in typed columns are data.
-fn header(sample: &[u8], rules: &Rules, whole: bool, text: &'static Encoding) -> Header {
+fn header(sample: &[u8], rules: &Rules, whole: bool, text: &'static Encoding, values: &Values) -> Header {
     let (mut at, mut fields) = (0, Vec::new());
     let mut first: Vec<String> = Vec::new();
     let mut columns: Vec<Guess> = Vec::new();
@@ -144,8 +162,10 @@ fn header(sample: &[u8], rules: &Rules, whole: bool, text: &'static Encoding) ->
     while rows < 1_000
         && let Step::Record(after) = record::next(sample, at, rules, whole, &mut fields)
     {
-        let cell =
-            |field: &Field| encoding::decode(text, &record::unquote(sample, field, rules.quote)).into_owned();
+        let cell = |field: &Field| {
+            let plain = record::unquote(sample, field, rules.quote);
+            encoding::decode(text, &values.plain(&plain)).into_owned()
+        };
         if rows == 0 {
             first = fields.iter().map(cell).collect();
             columns = vec![Guess::new(); first.len()];
@@ -211,6 +231,13 @@ fn quote_option(options: &Options) -> Result<Option<Option<u8>>> {
     }
 }
 
+fn comment_option(options: &Options) -> Result<Option<u8>> {
+    match options.choice(&COMMENT)? {
+        "none" | "" => Ok(None),
+        value => one_byte(&COMMENT, value).map(Some),
+    }
+}
+
 fn one_byte(spec: &OptionSpec, value: &str) -> Result<u8> {
     match value.as_bytes() {
         [byte] if !matches!(byte, b'\n' | b'\r') => Ok(*byte),
@@ -262,6 +289,23 @@ mod tests {
         assert_eq!(found("# made by hand\n# twice\na,b\n1,2\n"), (23, 2));
         assert_eq!(found("#chrom\tstart\nchr1\t5\n"), (0, 0));
         assert_eq!(found("# only this\n"), (0, 0));
+    }
+
+    #[test]
+    fn lines_before_the_table_are_skipped_where_that_is_said() {
+        let with = |text: &str, list: &[(&str, &str)]| {
+            let mut options = Options::default();
+            list.iter().for_each(|(name, value)| options.set(name, *value));
+            let found = detect(text.as_bytes(), true, false, encoding_rs::UTF_8, &options);
+            found.map(|d| (text[d.skip..].to_owned(), d.rules.delimiter, d.header))
+        };
+        let report = "Report; of, May\r\n\r\na;b\r\n1,5;2\r\n";
+        assert_eq!(with(report, &[("skip", "2")]).unwrap(), ("a;b\r\n1,5;2\r\n".into(), b';', true));
+        assert_eq!(with("% x\n% y\na,b\n1,2\n", &[("comment", "%")]).unwrap().0, "a,b\n1,2\n");
+        assert_eq!(with("# x\na,b\n1,2\n", &[("comment", "none")]).unwrap().0, "# x\na,b\n1,2\n");
+        assert!(!with("1,5;2,5\n3,5;4,5\n", &[("decimal", "comma")]).unwrap().2, "numbers are no names");
+        assert_eq!(with("a,b\n", &[("skip", "9")]).unwrap().0, "");
+        assert!(with("a,b\n", &[("skip", "-1")]).is_err() && with("a,b\n", &[("comment", "//")]).is_err());
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use super::delimiter;
 use super::dialect::{self, Dialect};
 use super::record::{self, Field, Step};
+use super::values::Values;
 use crate::bytes::error::Result;
 use crate::bytes::source::Source;
 use crate::data::content::table::Columns;
@@ -36,6 +37,7 @@ pub(super) struct Sample {
     /// Whether there is a byte order mark.
     pub(super) mark: bool,
     pub(super) dialect: Dialect,
+    pub(super) values: Values,
     pub(super) columns: Columns,
     /// Whether the sample is the whole text.
     pub(super) whole: bool,
@@ -57,6 +59,7 @@ impl Sample {
         let all: Vec<u8> = std::iter::once(&first).chain(&further).flat_map(|b| b.iter().copied()).collect();
         let detected = encoding::choose(options.get(dialect::ENCODING.name), &all)?;
         let (view, start, text) = encoding::ascii_view(source, detected)?;
+        let values = Values::of(options, text)?;
         let tab_first = opening.head.has_extension(&["tsv", "tab"]);
         let mut size = HEAD;
         loop {
@@ -69,14 +72,14 @@ impl Sample {
                 size *= 8;
                 continue;
             }
-            let mut look = Look::new(dialect.rules, text);
+            let mut look = Look::new(dialect.rules, text, &values);
             look.piece(&body, whole, dialect.header);
             // Pieces of UTF-16 and UTF-32 are none of the view.
             if !whole && view.is_random_access() {
                 further.iter().enumerate().for_each(|(i, piece)| look.place(piece, i + 1 == further.len()));
             }
             let start = start + dialect.skip as u64;
-            let found = look.conclude(dialect.header);
+            let found = look.conclude(dialect.header)?;
             return Ok(Sample {
                 view,
                 start,
@@ -85,6 +88,7 @@ impl Sample {
                 mark: detected.mark > 0,
                 dialect,
                 columns: found.columns,
+                values,
                 whole,
                 row_bytes: found.row_bytes,
                 usual: found.usual,
@@ -112,9 +116,10 @@ fn further(opening: &Opening) -> Result<Vec<Bytes>> {
 }
 
 /// Rows as they are looked at.
-struct Look {
+struct Look<'a> {
     rules: Rules,
     text: &'static Encoding,
+    values: &'a Values,
     names: Vec<String>,
     guesses: Vec<Guess>,
     /// How many rows have so many fields.
@@ -132,11 +137,12 @@ struct Found {
     ragged: u64,
 }
 
-impl Look {
-    fn new(rules: Rules, text: &'static Encoding) -> Self {
+impl<'a> Look<'a> {
+    fn new(rules: Rules, text: &'static Encoding, values: &'a Values) -> Self {
         Look {
             rules,
             text,
+            values,
             names: Vec::new(),
             guesses: Vec::new(),
             lengths: Default::default(),
@@ -168,7 +174,11 @@ impl Look {
             self.guesses.resize(fields.len(), Guess::new());
         }
         for (i, field) in fields.iter().enumerate() {
-            let cell = self.cell(bytes, field);
+            let plain = record::unquote(bytes, field, self.rules.quote);
+            if self.values.is_null(&plain) {
+                continue;
+            }
+            let cell = encoding::decode(self.text, &self.values.plain(&plain)).into_owned();
             if let Some(guess) = self.guesses.get_mut(i) {
                 guess.see(&cell);
             }
@@ -190,23 +200,28 @@ impl Look {
         encoding::decode(self.text, &record::unquote(bytes, field, self.rules.quote)).into_owned()
     }
 
-    fn conclude(self, header: bool) -> Found {
+    fn conclude(self, header: bool) -> Result<Found> {
         let frequent = self.lengths.iter().max_by_key(|(_, count)| **count).map_or(0, |(length, _)| *length);
         let usual = if header { self.names.len() } else { frequent };
         let columns = self.names.len().max(self.guesses.len());
+        let name = |i: usize| self.names.get(i).cloned().unwrap_or_else(|| format!("column{i}"));
+        self.values.check(&(0..columns).map(name).collect::<Vec<_>>())?;
         let field = |i: usize| {
-            let name = self.names.get(i).cloned().unwrap_or_else(|| format!("column{i}"));
+            let name = name(i);
+            if let Some(said) = self.values.type_of(&name) {
+                return Columns::text(name, said);
+            }
             let guess = self.guesses.get(i).map_or(arrow::datatypes::DataType::Utf8, Guess::data_type);
             Columns::text(name, guess)
         };
         let even = self.lengths.get(&usual).copied().unwrap_or(0);
-        Found {
+        Ok(Found {
             columns: (0..columns).map(field).collect(),
             row_bytes: if self.rows == 0 { 64.0 } else { (self.bytes as f64 / self.rows as f64).max(1.0) },
             usual,
             rows: self.rows,
             ragged: self.rows - even,
-        }
+        })
     }
 }
 

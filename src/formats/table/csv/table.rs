@@ -2,6 +2,7 @@
 
 use super::record::{self, Field, Step};
 use super::sample::{self, Sample};
+use super::values::Values;
 use crate::bytes::error::Result;
 use crate::bytes::limits;
 use crate::data::content::table::Columns;
@@ -18,13 +19,15 @@ pub(super) fn of(sample: &Sample) -> CsvTable {
     let before = u64::from(sample.dialect.header);
     let (view, rules) = (sample.view.clone(), sample.dialect.rules);
     let rows = Paged::new(view, rules, sample.start, before, sample.row_bytes, sample.rows);
-    TextTable::new(rows, CsvSchema { columns: sample.columns.clone(), rules, encoding: sample.encoding })
+    let (columns, values) = (sample.columns.clone(), sample.values.clone());
+    TextTable::new(rows, CsvSchema { columns, rules, values, encoding: sample.encoding })
 }
 
 /// How fields become columns.
 pub(super) struct CsvSchema {
     columns: Columns,
     rules: Rules,
+    values: Values,
     encoding: &'static Encoding,
 }
 
@@ -38,6 +41,7 @@ impl delimited::RecordSchema for CsvSchema {
     fn cells(&self, columns: &[usize]) -> Result<Cells> {
         Ok(Cells {
             rules: self.rules,
+            values: self.values.clone(),
             encoding: self.encoding,
             width: self.columns.schema.fields().len(),
             columns: columns.iter().map(|&column| (column, Texts::default())).collect(),
@@ -51,6 +55,7 @@ impl delimited::RecordSchema for CsvSchema {
 /// The cells of the asked columns, as they are gathered.
 pub(super) struct Cells {
     rules: Rules,
+    values: Values,
     encoding: &'static Encoding,
     /// All columns of the table.
     width: usize,
@@ -79,10 +84,15 @@ impl Records for Cells {
             let end = over.map_or(field.end, |last| last.end);
             if field.start == end {
                 texts.push_null();
-            } else if field.quoted && over.is_none() {
-                texts.push(&record::unquote(bytes, field, self.rules.quote));
             } else {
-                texts.push(bytes.get(field.start..end).unwrap_or_default());
+                let cell = match field.quoted && over.is_none() {
+                    true => record::unquote(bytes, field, self.rules.quote),
+                    false => bytes.get(field.start..end).unwrap_or_default().into(),
+                };
+                match self.values.is_null(&cell) {
+                    true => texts.push_null(),
+                    false => texts.push(&self.values.plain(&cell)),
+                }
             }
             self.bytes += (end - field.start) as u64;
         }

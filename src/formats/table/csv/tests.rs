@@ -333,3 +333,40 @@ proptest! {
         prop_assert_eq!(rows_of(&table.read(&Task::new(), 0..u64::MAX, &columns).unwrap()), rows);
     }
 }
+
+#[test]
+fn cells_mean_what_was_said_of_them() {
+    let text = b"Report;May\nid;price;day;ok\n007;1.234,5;2024-01-31;NA\n8;-;?;yes\n009;0,25;2024-02-01;no\n";
+    let set = [
+        ("skip", "1"),
+        ("decimal", "comma"),
+        ("thousands", "point"),
+        ("nulls", "NA, ?, -"),
+        ("types", "id=text, ok=text"),
+    ];
+    let (node, table) = open_with("t.csv", text, &set);
+    let columns: Vec<String> =
+        table.described().iter().map(|(name, kind)| format!("{name}: {kind}")).collect();
+    assert_eq!(columns.join(", "), "id: string, price: double, day: date32[day], ok: string");
+    let batch = table.read(&Task::new(), 0..9, &[0, 1, 2, 3]).unwrap();
+    let some = |text: &str| Some(text.to_owned());
+    assert_eq!(
+        rows_of(&batch),
+        [
+            vec![some("007"), some("1234.5"), some("2024-01-31"), None],
+            vec![some("8"), None, None, some("yes")],
+            vec![some("009"), some("0.25"), some("2024-02-01"), some("no")],
+        ]
+    );
+    assert!(node.remarks.iter().any(|remark| remark == "1 line skipped"), "{:?}", node.remarks);
+    assert!(node.reader.iter().any(|(name, value)| name == "nulls" && value.to_string() == "NA, ?, -"));
+    // Of UTF-16 too, and a column that is not there is said.
+    let wide: Vec<u8> = String::from_utf8_lossy(text).encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let (_, wide) = open_with("t.csv", &wide, &[set.as_slice(), &[("encoding", "utf-16le")]].concat());
+    assert_eq!(rows_of(&wide.read(&Task::new(), 0..9, &[0, 1, 2, 3]).unwrap()), rows_of(&batch));
+    let mut options = Options::default();
+    [("format", "csv"), ("types", "gone=int")].iter().for_each(|(name, value)| options.set(name, *value));
+    let source = Source::memory("t.csv", text.to_vec());
+    let error = crate::formats::open_source(&Task::new(), &source, &options).map(|_| ()).unwrap_err();
+    assert!(error.to_string().contains("there is no column \"gone\""), "{error}");
+}

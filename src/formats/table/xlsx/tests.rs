@@ -31,6 +31,7 @@ fn sheets_are_tables_with_types() {
     let expected =
         "id: int64, weight: double, name: string, wild: bool, day: date32[day], moment: timestamp[us]";
     assert_eq!(columns, expected);
+    assert_eq!(root.start.as_deref(), Some("/birds"), "its rows are what one sees first");
     assert!(cells.starts_with("1¦0.25¦goose 1 é¦false¦2024-03-01¦2024-02-29T01:00:00⏎"), "{cells}");
     let plain = sheet(&root, "no header");
     assert_eq!(shown(&plain), ("column0: int64, column1: string".into(), "1¦x⏎2¦∅⏎∅¦z".into()));

@@ -49,3 +49,14 @@ fn the_filter_knows_shapes_and_kinds() {
     }
     assert!(harness.query_by_label("Nothing fits.").is_some());
 }
+
+#[test]
+fn records_of_a_document_stay_folded() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("records.json");
+    let records: Vec<String> = (0..40).map(|n| format!("{{\"id\": {n}, \"tag\": \"x\"}}")).collect();
+    std::fs::write(&path, format!("[{}]", records.join(","))).unwrap();
+    let harness = window(&[&path]);
+    assert_eq!(rows(&harness).len(), 1, "{:?}", rows(&harness));
+    assert!(harness.query_by_role_and_label(Role::ColumnHeader, "tag").is_some());
+}

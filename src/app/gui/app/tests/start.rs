@@ -54,3 +54,19 @@ fn the_samples_open_all_at_once() {
     assert!(harness.state().app().files.iter().all(|file| file.document().is_some()));
     assert!(harness.query_by_label("Drop files or folders here").is_none());
 }
+
+#[test]
+fn a_format_is_found_by_name_or_ending() {
+    let mut harness = started(Vec::new());
+    let words = |harness: &Harness<'_, Window>, text: &str| harness.query_by_label_contains(text).is_some();
+    assert!(words(&harness, "parquet  arrow") && words(&harness, "Sound"));
+    harness.get_by_label("Find a format").type_text(".geoparq");
+    settle(&mut harness);
+    assert!(
+        harness.query_by_label("Apache Parquet").is_some() || harness.query_by_label("Parquet").is_some()
+    );
+    assert!(words(&harness, ".geoparquet") && !words(&harness, "Sound"));
+    harness.get_by_label("Find a format").type_text("zzz");
+    settle(&mut harness);
+    assert!(words(&harness, "opens as text or bytes"));
+}

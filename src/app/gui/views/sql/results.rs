@@ -34,6 +34,13 @@ impl SqlView {
             let modes = [(Mode::Rows, "Rows"), (Mode::Plot, "Plot"), (Mode::Plan, "Plan")];
             if run.answer().is_some() && run.state() != State::Failed {
                 theme::segmented(&mut right, "Result as", &mut run.mode, &modes);
+                let (icon, words) = match run.is_pinned {
+                    true => (Icon::Unpin, "Let the next run replace this result"),
+                    false => (Icon::Pin, "Keep this result when its statement runs again"),
+                };
+                if theme::icon_button(&mut right, icon, words).clicked() {
+                    run.is_pinned = !run.is_pinned;
+                }
             }
             said(&mut right, run, line.width() >= WIDE);
         }
@@ -44,11 +51,15 @@ impl SqlView {
         let mut left = child_of(ui, room, "tabs", Layout::left_to_right(Align::Center));
         left.shrink_clip_rect(Rect::from_min_max(room.min, pos2(room.right(), line.bottom())));
         let mut done = None;
+        let chosen = self.runs.get(self.current).map(|run| run.number);
+        let reveal = chosen != self.revealed;
+        self.revealed = chosen;
         ScrollArea::horizontal().id_salt("results").show(&mut left, |ui| {
             ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
                 ui.spacing_mut().item_spacing.x = 0.0;
                 for (index, run) in self.runs.iter().enumerate() {
-                    if let Some(tab) = tab(ui, run, index == self.current) {
+                    let is_chosen = index == self.current;
+                    if let Some(tab) = tab(ui, run, is_chosen, reveal && is_chosen) {
                         done = Some((index, tab));
                     }
                 }
@@ -106,6 +117,11 @@ impl SqlView {
                 return;
             }
         };
+        // What has no rows so far may have some.
+        if run.mode != Mode::Plan && run.goes_on() && answer.rows().number() == 0 {
+            theme::pending(ui, ui.unique_id().with("running"), "Running…");
+            return;
+        }
         match run.mode {
             Mode::Rows => {
                 let Some(view) = run.rows() else { return };
@@ -135,8 +151,8 @@ fn child_of(ui: &mut Ui, place: Rect, salt: &str, layout: Layout) -> Ui {
     ui.new_child(UiBuilder::new().max_rect(place).id_salt(salt).layout(layout))
 }
 
-/// A tab of a result.
-fn tab(ui: &mut Ui, run: &Run, chosen: bool) -> Option<Tab> {
+/// A tab of a result, brought into sight if `reveal`.
+fn tab(ui: &mut Ui, run: &Run, chosen: bool, reveal: bool) -> Option<Tab> {
     let theme = Theme::of(ui);
     let name = run.name();
     let state = run.state();
@@ -150,13 +166,14 @@ fn tab(ui: &mut Ui, run: &Run, chosen: bool) -> Option<Tab> {
         State::Failed => Some(Icon::Problem),
         State::Waiting | State::Running => Some(Icon::Hourglass),
         State::Stopped => Some(Icon::Stop),
-        State::NotRun | State::Done => None,
+        State::NotRun | State::Done => run.is_pinned.then_some(Icon::Pin),
     };
     let said = match state {
         State::Failed => "failed",
         State::Waiting | State::Running => "running",
         State::NotRun => "not run",
         State::Stopped => "stopped",
+        State::Done if run.is_pinned => "kept",
         State::Done => "",
     };
     let spoken = format!("{name} {said}").trim_end().to_owned();
@@ -173,6 +190,9 @@ fn tab(ui: &mut Ui, run: &Run, chosen: bool) -> Option<Tab> {
     let id = ui.scope_id().with(("result", run.number));
     let (response, closed) = look.ui(ui, id, Sense::click());
     let clicked = response.clicked();
+    if reveal {
+        response.scroll_to_me(None);
+    }
     response.on_hover_text(theme::mono(run.sql.as_str()));
     match (closed, clicked) {
         (true, _) => Some(Tab::Closed),
@@ -210,7 +230,7 @@ fn said(ui: &mut Ui, run: &Run, wide: bool) {
     if theme::icon_button(ui, Icon::Stop, "Stop this query").clicked() {
         run.job.cancel();
     }
-    ui.label(theme::mono(format!("≥ {count} {noun}{spent}{part}")).color(theme.warn));
+    ui.label(theme::mono(format!("≥ {count} {noun}{spent}{part}")).color(theme.dim));
     ui.ctx().request_repaint_after(Duration::from_millis(100));
 }
 

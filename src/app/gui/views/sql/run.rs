@@ -55,6 +55,10 @@ pub(super) struct Run {
     pub(super) sources: Arc<[String]>,
     /// Where it stood in the text.
     place: usize,
+    /// Which of the statements of the text it was, from 0 on.
+    pub(super) nth: usize,
+    /// Its result stays when the statement runs again.
+    pub(super) is_pinned: bool,
     pub(super) outcome: Arc<Mutex<Outcome>>,
     /// What runs it and those that were started with it; it ends when none of them is kept any more.
     pub(super) job: Arc<Slot<(), ()>>,
@@ -167,6 +171,8 @@ pub(super) fn start(
         sql,
         sources: sources.clone(),
         place,
+        nth: 0,
+        is_pinned: false,
         outcome,
         job: job.clone(),
         mode: Mode::default(),

@@ -98,7 +98,8 @@ fn line(ui: &mut Ui, theme: &Theme, step: &Step, most: Duration) {
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), size::ROW), Sense::hover());
     let rows = step.rows.map_or(String::new(), thousands);
     let spent = step.time.map_or(String::new(), time);
-    let spoken = format!("{}: {rows} rows, {spent}", step.name);
+    let noun = if step.rows == Some(1) { "row" } else { "rows" };
+    let spoken = format!("{}: {rows} {noun}, {spent}", step.name);
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, &spoken));
     ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, theme.hairline());
     if response.hovered() {

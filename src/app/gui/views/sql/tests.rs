@@ -49,7 +49,7 @@ fn until(harness: &mut Harness<'static, ViewHarness>, what: impl Fn(&Harness<'st
 #[test]
 fn a_statement_runs_and_its_result_is_a_table() {
     let mut harness = harness();
-    let written = |text: &str| text.starts_with("SELECT *\nFROM \"numbers");
+    let written = |text: &str| text.starts_with("SELECT *\nFROM numbers");
     until(&mut harness, |h| written(h.state().view.save()["statement"].as_str().unwrap()));
     harness.key_press_modifiers(Modifiers::COMMAND, Key::Enter);
     until(&mut harness, |h| h.state().view.export().is_some_and(|(words, _)| words == "result1: 1,000 rows"));
@@ -59,7 +59,7 @@ fn a_statement_runs_and_its_result_is_a_table() {
     harness.step();
     harness.step();
     let kept = harness.state().view.save();
-    assert!(kept["statement"].as_str().unwrap().contains("FROM \"numbers\""));
+    assert!(kept["statement"].as_str().unwrap().contains("FROM numbers"));
 }
 
 #[test]
@@ -143,4 +143,47 @@ fn a_result_is_plotted() {
     until(&mut harness, |h| h.query_by_label("Plot of n by kind").is_some());
     harness.get_by_label("Histogram").click();
     until(&mut harness, |h| h.query_by_label("Plot of rows by n").is_some());
+}
+
+/// Writes a text instead of the one that is there, and runs all of it.
+fn run_text(harness: &mut Harness<'static, ViewHarness>, text: &str) {
+    let state = serde_json::json!({ "statement": text });
+    harness.state_mut().view.restore(&state);
+    harness.step();
+    assert!(harness.state_mut().run("Run all statements, or those that are selected"));
+}
+
+fn results(harness: &Harness<'static, ViewHarness>) -> Vec<String> {
+    let tabs = harness.query_all_by(|node| {
+        node.role() == egui::accesskit::Role::Tab
+            && node.label().is_some_and(|label| label.starts_with("result"))
+    });
+    tabs.filter_map(|node| node.label()).collect()
+}
+
+#[test]
+fn a_run_replaces_the_result_of_its_statement_unless_that_is_pinned() {
+    let mut harness = harness();
+    let rows = |words: &'static str| {
+        move |h: &Harness<'static, ViewHarness>| {
+            h.state().view.export().is_some_and(|(said, _)| said == words)
+        }
+    };
+    run_text(&mut harness, "SELECT n FROM numbers LIMIT 3");
+    until(&mut harness, rows("result1: 3 rows"));
+    run_text(&mut harness, "SELECT n FROM numbers LIMIT 1");
+    until(&mut harness, rows("result1: 1 row"));
+    harness.step();
+    assert_eq!(results(&harness), ["result1"], "the statement was edited, and has one result");
+    harness.get_by_label("Keep this result when its statement runs again").click();
+    harness.step();
+    harness.step();
+    assert_eq!(results(&harness), ["result1 kept"]);
+    run_text(&mut harness, "SELECT n FROM numbers LIMIT 2");
+    until(&mut harness, rows("result2: 2 rows"));
+    harness.step();
+    assert_eq!(results(&harness), ["result1 kept", "result2"]);
+    // Each of several statements has its own.
+    run_text(&mut harness, "SELECT n FROM numbers LIMIT 2;\nSELECT n FROM numbers LIMIT 5");
+    until(&mut harness, |h| results(h) == ["result1 kept", "result2", "result3"]);
 }

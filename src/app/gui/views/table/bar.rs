@@ -5,6 +5,7 @@ use gander::data::content::Rows;
 use gander::data::format::{Format, OptionSpec, Options};
 
 use super::column_search::{ColumnSearch, MatchingColumns};
+use super::preview::Preview;
 use super::{Mode, PATIENCE, TableView};
 use crate::gui::commands::Action;
 use crate::gui::grid::thousands;
@@ -19,6 +20,8 @@ const FIELD: egui::Margin = egui::Margin::symmetric(8, 5);
 const NARROW: f32 = 520.0;
 /// The most that an opened list takes; longer ones scroll.
 const LIST: f32 = 360.0;
+/// The width of the form of a reader's options.
+const FORM: f32 = 420.0;
 /// The room that "counting 50 %" and its button take.
 const COUNTING: f32 = 150.0;
 /// In even narrower ones the ways to look at the table are a menu.
@@ -37,6 +40,7 @@ pub(super) struct Bar {
     filter: String,
     named: ColumnSearch,
     options: Option<Options>,
+    preview: Preview,
 }
 
 #[cfg(test)]
@@ -135,12 +139,13 @@ impl TableView {
             Rows::AtLeast(_) => "So many rows are there; the rest is not counted yet",
             _ => "An estimate from the size of the file; not all rows are counted yet",
         };
-        let words = format!("{} rows", self.rows().words());
+        let rows = self.rows();
+        let words = format!("{} {}", rows.words(), rows.noun());
         // All of it or nothing: the status bar has the number too.
         if ui.available_width() < 8.0 * words.chars().count() as f32 + COUNTING {
             return;
         }
-        ui.label(theme::mono(words).color(theme.warn)).on_hover_text(hint);
+        ui.label(theme::mono(words).color(theme.dim)).on_hover_text(hint);
         let count = self.count.peek(&());
         if count.runs() {
             ui.label(theme::dim(theme, format!("counting{}", theme::percent(count.progress()))));
@@ -183,7 +188,7 @@ impl TableView {
         }
         let theme = Theme::of(ui);
         ui.label(theme::mono(format!("row {}", self.sheet().label(at.row))).color(theme.text));
-        if theme::icon_button(ui, Icon::CaretRight, "PendingTable row (→)").clicked() {
+        if theme::icon_button(ui, Icon::CaretRight, "Next row (→)").clicked() {
             to.row = (at.row + 1).min(rows.saturating_sub(1));
         }
         if to != at {
@@ -265,7 +270,7 @@ impl TableView {
         if button.clicked() {
             self.bar.options = None;
         }
-        theme::form(Popup::menu(&button).width(280.0), &button, |ui| {
+        theme::form(Popup::menu(&button).width(FORM), &button, |ui| {
             if ui.button("Go to the last row").clicked() {
                 self.go_to_end();
                 ui.close();
@@ -289,7 +294,7 @@ impl TableView {
         if button.clicked() {
             self.bar.options = None;
         }
-        let popup = Popup::from_response(&button).width(280.0);
+        let popup = Popup::from_response(&button).width(FORM);
         theme::form(popup, &button, |ui| self.options(ui, cx, reader));
     }
 
@@ -303,12 +308,19 @@ impl TableView {
             attribute
                 .or_else(|| facts.iter().find(|(other, _)| other == name).map(|(_, value)| value.clone()))
         };
-        egui::Grid::new("options").num_columns(2).show(ui, |ui| {
-            for spec in reader.options {
-                option(ui, spec, options, &found(spec.name).unwrap_or_default());
-                ui.end_row();
-            }
+        // What it gives stays in sight below.
+        let most = ui.ctx().content_rect().height() * 0.45;
+        ScrollArea::vertical().id_salt("options").max_height(most).show(ui, |ui| {
+            egui::Grid::new("options").num_columns(2).show(ui, |ui| {
+                for spec in reader.options {
+                    option(ui, spec, options, &found(spec.name).unwrap_or_default());
+                    ui.end_row();
+                }
+            });
         });
+        ui.add_space(space::S1);
+        ui.separator();
+        self.bar.preview.ui(ui, cx.jobs, target, options);
         let mut apply = false;
         ui.add_space(space::S1);
         ui.horizontal(|ui| {
@@ -344,7 +356,7 @@ fn option(ui: &mut Ui, spec: &OptionSpec, options: &mut Options, found: &str) {
         (found, _) => format!("as found: {found}"),
     };
     if spec.values.is_empty() {
-        let field = egui::TextEdit::singleline(&mut value).hint_text(usual).desired_width(150.0);
+        let field = egui::TextEdit::singleline(&mut value).hint_text(usual).desired_width(220.0);
         ui.add(field.margin(FIELD)).labelled_by(label.id).on_hover_text(spec.help);
     } else {
         let shown = if value.is_empty() { usual.clone() } else { value.clone() };

@@ -477,11 +477,42 @@ fn distinct(parts: &[ArrayRef]) -> Option<String> {
     all_flat.then(|| gander::bytes::display::count(texts.collect::<HashSet<String>>().len() as u64))
 }
 
-/// The most frequent values of a column among the rows that its head is about.
-pub(super) fn frequent(table: &dyn Table, task: &Task, column: usize) -> Result<Vec<String>> {
-    let mut summary = Summary::default();
-    sample(table, task, &[column])?.iter().for_each(|parts| summary.count_top(parts));
-    Ok(summary.whole.into_iter().filter(|text| text.len() < super::pages::SHOWN).collect())
+/// Which values a column has among the rows that its head is about, and how often.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Frequent {
+    /// The most frequent ones, by how often; none where no value comes twice.
+    pub(super) values: Vec<(String, u64)>,
+    /// How many others there are.
+    pub(super) others: u64,
+    /// Cells that are null.
+    pub(super) nulls: u64,
+    /// Rows that were looked at, and whether these are only some.
+    pub(super) rows: u64,
+    pub(super) sampled: bool,
+    /// The least and the greatest, where they are numbers.
+    pub(super) ends: Option<(String, String)>,
+}
+
+/// The values of a column among the rows that its head is about.
+pub(super) fn frequent(table: &dyn Table, task: &Task, column: usize) -> Result<Frequent> {
+    let parts = sample(table, task, &[column])?.into_iter().next().unwrap_or_default();
+    let list = counted(&parts).unwrap_or_default();
+    let numbers = || list.iter().filter_map(|(text, _)| Some((text.parse::<f64>().ok()?, text)));
+    let (low, high) = (
+        numbers().min_by(|a, b| a.0.total_cmp(&b.0)),
+        numbers().filter(|(number, _)| !number.is_nan()).max_by(|a, b| a.0.total_cmp(&b.0)),
+    );
+    let is_listed = list.first().is_some_and(|(_, count)| *count > 1) || list.len() <= FREQUENT;
+    let listed = list.iter().filter(|(text, _)| text.len() < super::pages::SHOWN);
+    let values: Vec<_> = listed.take(if is_listed { FREQUENT } else { 0 }).cloned().collect();
+    Ok(Frequent {
+        others: (list.len() - values.len()) as u64,
+        nulls: parts.iter().map(|array| array.logical_null_count() as u64).sum(),
+        rows: parts.iter().map(|array| array.len() as u64).sum(),
+        sampled: table.rows().exact().is_none_or(|rows| rows > ALL),
+        ends: low.zip(high).map(|(low, high)| (low.1.clone(), high.1.clone())),
+        values,
+    })
 }
 
 /// The cells of columns that are looked at.
@@ -558,21 +589,9 @@ fn numbers(array: &ArrayRef) -> Option<Vec<f64>> {
 impl Summary {
     /// The most frequent texts, if there are frequent ones.
     fn count_top(&mut self, parts: &[ArrayRef]) {
-        let mut counts: HashMap<String, u64> = HashMap::new();
-        for array in parts {
-            let kind = array.data_type();
-            if kind.is_nested() || cell_is_binary(kind) {
-                return;
-            }
-            for row in 0..array.len() {
-                if let Some(text) = cell::text(array.as_ref(), row) {
-                    *counts.entry(super::pages::cut(&text).to_owned()).or_default() += 1;
-                }
-            }
+        if let Some(list) = counted(parts) {
+            self.rank(list);
         }
-        let mut list: Vec<(String, u64)> = counts.into_iter().collect();
-        list.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-        self.rank(list);
     }
 
     /// Keeps the most frequent texts of a sorted list.
@@ -586,6 +605,25 @@ impl Summary {
         self.whole = list.iter().take(FREQUENT).map(|(text, _)| text.clone()).collect();
         self.top = list.iter().take(5).map(|(text, count)| (short(text), share(*count))).collect();
     }
+}
+
+/// How often each text comes, the most frequent first; `None` for values that are no texts.
+fn counted(parts: &[ArrayRef]) -> Option<Vec<(String, u64)>> {
+    let mut counts: HashMap<String, u64> = HashMap::new();
+    for array in parts {
+        let kind = array.data_type();
+        if kind.is_nested() || cell_is_binary(kind) {
+            return None;
+        }
+        for row in 0..array.len() {
+            if let Some(text) = cell::text(array.as_ref(), row) {
+                *counts.entry(super::pages::cut(&text).to_owned()).or_default() += 1;
+            }
+        }
+    }
+    let mut list: Vec<(String, u64)> = counts.into_iter().collect();
+    list.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    Some(list)
 }
 
 fn cell_is_binary(kind: &DataType) -> bool {

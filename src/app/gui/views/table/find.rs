@@ -97,6 +97,11 @@ impl Find {
         self.open
     }
 
+    /// What is looked for, written small, while the bar is open: it is marked in the cells.
+    pub(super) fn wanted(&self) -> Option<String> {
+        (self.open && !self.text.is_empty()).then(|| self.text.to_lowercase())
+    }
+
     /// Closes it; whether it was open.
     pub(super) fn close(&mut self) -> bool {
         let was = std::mem::take(&mut self.open);
@@ -174,7 +179,7 @@ impl Find {
         if theme::icon_button(ui, Icon::ArrowUp, "Previous match (Shift+F3)").clicked() || previous {
             step = Some(Step { from, forward: false, here: false });
         }
-        if theme::icon_button(ui, Icon::ArrowDown, "PendingTable match (F3)").clicked() || next {
+        if theme::icon_button(ui, Icon::ArrowDown, "Next match (F3)").clicked() || next {
             step = Some(Step { from, forward: true, here: false });
         }
         step
@@ -297,14 +302,49 @@ impl Find {
             Some(Err(error)) => ui.add(cut(egui::RichText::new(error.message()).color(theme.bad))),
             None => {
                 ui.ctx().request_repaint_after(Duration::from_millis(100));
-                let words = format!("matches in ≥ {} rows", thousands(count));
-                ui.add(cut(theme::mono(words).color(theme.warn)))
+                let words = format!("matches in ≥ {}", plural(count, "row"));
+                ui.add(cut(theme::mono(words).color(theme.dim)))
             }
         };
         label.on_hover_ui(|ui| {
             ui.label(theme::mono(self.statement(about, filter)));
         });
     }
+}
+
+/// Where a text has another one, which is written small, whatever the case: in bytes, from left to right.
+pub(super) fn marks(text: &str, wanted: &str) -> Vec<std::ops::Range<usize>> {
+    if wanted.is_empty() {
+        return Vec::new();
+    }
+    let is_there = |rest: &str| -> Option<usize> {
+        let (mut left, mut taken) = (wanted, 0);
+        for c in rest.chars() {
+            for small in c.to_lowercase() {
+                left = match left.strip_prefix(small) {
+                    Some(rest) => rest,
+                    None => return None,
+                };
+                if left.is_empty() {
+                    return Some(taken + c.len_utf8());
+                }
+            }
+            taken += c.len_utf8();
+        }
+        None
+    };
+    let (mut out, mut at) = (Vec::new(), 0);
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        let step = match is_there(rest) {
+            Some(long) => {
+                out.push(at..at + long);
+                long
+            }
+            None => rest.chars().next().map_or(1, char::len_utf8),
+        };
+        at += step;
+    }
+    out
 }
 
 /// Words that end where the room does.

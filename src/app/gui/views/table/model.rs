@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -14,7 +15,9 @@ use gander::jobs::Jobs;
 use gander::query::{Condition, Order, Test};
 
 use super::column_summaries::{Click, ColumnSummaries};
-use super::pages::{self, Pages};
+use super::find;
+use super::number_format::{self, NumberFormat};
+use super::pages::{self, Pages, Text};
 use super::row_filter::{Numbers, RowFilter};
 use crate::gui::grid::{Cell, CellAt, CellKind, ColumnHead, Grid, GridModel, GridRows, Side, thousands};
 use crate::gui::icons::Icon;
@@ -39,13 +42,37 @@ pub(super) struct Sheet {
     /// How each column looks.
     looks: Vec<(CellKind, Side)>,
     small: OnceCell<bool>,
-    /// The file said how wide columns are.
+    /// The file, or the first rows that came, said how wide columns are.
     pub(super) widths_came: bool,
+    /// What the first rows that came in sight say of columns.
+    measured: HashMap<usize, Measured>,
+    /// The column from which on numbers were computed in doubles: what their last bits lost is not shown.
+    pub(super) computed_from: Option<usize>,
+    /// How numbers of columns are written, where that is not as they are stored.
+    pub(super) formats: BTreeMap<usize, NumberFormat>,
     /// What stands below the heads instead of pictures: the totals of groups, as far as they are there.
     pub(super) totals: Option<Vec<Option<String>>>,
     /// What was last asked for.
     pub(super) seen: (Range<u64>, Vec<usize>),
 }
+
+/// What some cells of a column say of all: widths in digits.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Measured {
+    /// What shows them well.
+    usual: f32,
+    /// What shows the longest one in full.
+    full: f32,
+    /// The most digits behind a point.
+    behind: u8,
+}
+
+/// Longer texts are cut where there is no room to spare.
+const TEXT: f32 = 34.0;
+/// No column gets more for one long text, in digits.
+const LONGEST: f32 = 200.0;
+/// Of numbers with more digits behind the point the points do not stand below each other.
+const ALIGNED: usize = 18;
 
 /// Up to so many column chunks, what a file says of all its columns is gathered at once.
 const LOOKED_UP: u64 = 4_096;
@@ -88,6 +115,9 @@ impl Sheet {
             looks,
             small: OnceCell::new(),
             widths_came: false,
+            measured: HashMap::new(),
+            computed_from: None,
+            formats: BTreeMap::new(),
             totals: None,
             seen: (0..0, Vec::new()),
         }
@@ -116,14 +146,90 @@ impl Sheet {
         self.widths_came |= came && self.is_small();
     }
 
-    /// How wide a column should be, in characters: its integers in full where the file says how long
-    /// they are.
-    fn width(&self, column: usize) -> Option<f32> {
-        let field = self.table.schema().fields().get(column)?;
-        let likely = pages::likely_width(self.table.column_type(column));
+    /// How wide a column should be, in characters, and how wide its longest known value is: its integers in full
+    /// where the file says how long they are, else as the first rows are.
+    fn widths(&self, column: usize) -> (Option<f32>, Option<f32>) {
+        let Some(field) = self.table.schema().fields().get(column) else { return (None, None) };
         let stored = self.heads.stored(column).filter(|_| field.data_type().is_integer() && self.is_small());
         let ends = stored.iter().flat_map(|stored| [stored.min_text(), stored.max_text()]).flatten();
-        Some(ends.map(|text| text.len() as f32 + 3.0).fold(likely, f32::max))
+        let ends = ends.map(|text| text.len() as f32 + 3.0).fold(0.0, f32::max);
+        match self.measured.get(&column) {
+            Some(measured) => (Some(measured.usual.max(ends)), Some(measured.full)),
+            None => (Some(pages::likely_width(self.table.column_type(column)).max(ends)), None),
+        }
+    }
+
+    /// Writes numbers as another sheet does; of the same columns also points below each other as there.
+    pub(super) fn follow(&mut self, old: &Sheet, are_same: bool) {
+        self.formats.clone_from(&old.formats);
+        if are_same {
+            self.measured.clone_from(&old.measured);
+        }
+    }
+
+    /// Looks at the first cells that are there of columns that came in sight.
+    pub(super) fn measure(&mut self, rows: &Range<u64>, columns: &[usize]) {
+        for &column in columns {
+            if self.measured.contains_key(&column) {
+                continue;
+            }
+            let Some(texts) = self.pages.texts(rows, column) else { continue };
+            let Some((kind, side)) = self.looks.get(column) else { continue };
+            let is_number = *side == Side::Right;
+            let mut found = Measured { full: 4.0, ..Measured::default() };
+            let mut before: f32 = 0.0;
+            for text in texts {
+                let Text::Value(text) = text else { continue };
+                let computed = if is_number { self.computed(column, text) } else { None };
+                let text = computed.as_deref().unwrap_or(text);
+                found.full = found.full.max(match kind {
+                    CellKind::Text => pages::text_width(text),
+                    _ => text.chars().count().min(300) as f32,
+                });
+                if is_number && let Some(behind) = number_format::digits_behind_point(text) {
+                    found.behind = found.behind.max(behind.min(ALIGNED) as u8);
+                    before = before.max((text.len() - behind) as f32);
+                }
+            }
+            // One more, as others may be a little longer.
+            found.full = found.full.max(before + f32::from(found.behind)).min(LONGEST) + 1.0;
+            found.usual = if is_number { found.full } else { found.full.min(TEXT) };
+            self.measured.insert(column, found);
+            self.widths_came = true;
+        }
+    }
+
+    /// A number of this column as it is written where it was computed; `None` where it stays as it is.
+    pub(super) fn computed(&self, column: usize, text: &str) -> Option<String> {
+        let is_computed = self.computed_from.is_some_and(|first| column >= first)
+            && self.table.column_type(column).is_floating();
+        let number: f64 = if is_computed { text.parse().ok()? } else { return None };
+        number.is_finite().then(|| gander::bytes::display::computed_number(number))
+    }
+
+    /// A cell as it is drawn: numbers in the format of the column, points below each other.
+    pub(super) fn drawn(&self, row: u64, column: usize) -> Cell<'_> {
+        let mut cell = self.cell(row, column);
+        if cell.kind != CellKind::Number {
+            return cell;
+        }
+        let format = self.formats.get(&column).copied().unwrap_or_default();
+        if format == NumberFormat::Exact
+            && let Some(text) = self.computed(column, &cell.text)
+        {
+            cell.text = Cow::Owned(text);
+        }
+        if format == NumberFormat::Exact || format == NumberFormat::Thousands {
+            let most = self.measured.get(&column).map_or(0, |measured| usize::from(measured.behind));
+            let behind = if most > 0 { number_format::digits_behind_point(&cell.text) } else { None };
+            // The point itself takes room too.
+            let own = behind.map(|behind| behind + usize::from(behind > 0));
+            cell.pad = own.map_or(0, |own| (most + 1).saturating_sub(own) as u8);
+        }
+        if let Some(text) = format.apply(&cell.text) {
+            cell.text = Cow::Owned(text);
+        }
+        cell
     }
 
     /// How many columns.
@@ -255,6 +361,8 @@ pub(super) struct Model<'a> {
     pub(super) sheet: &'a mut Sheet,
     pub(super) jobs: &'a Jobs,
     pub(super) row_filter: &'a mut RowFilter,
+    /// What is looked for, written small: it is marked.
+    pub(super) wanted: Option<&'a str>,
     /// What has pictures for cells.
     pub(super) gallery: &'a Page,
     /// A cell whose file is to be opened.
@@ -274,6 +382,7 @@ impl GridModel for Model<'_> {
         let schema = self.sheet.table.schema();
         let Some(field) = schema.fields().get(index) else { return ColumnHead::default() };
         let side = self.sheet.looks.get(index).map_or(Side::Left, |(_, side)| *side);
+        let (width, full_width) = self.sheet.widths(index);
         ColumnHead {
             name: Cow::Borrowed(field.name()),
             type_text: Cow::Owned(short_type(&gander::bytes::display::short_arrow_type(
@@ -281,14 +390,18 @@ impl GridModel for Model<'_> {
                 TYPE,
             ))),
             side,
-            width: self.sheet.width(index),
+            width,
+            full_width,
             remark: None,
             sort: self.sheet.names.get(index).and_then(|name| self.row_filter.mark(name)),
         }
     }
 
     fn cell(&self, row: u64, column: usize) -> Cell<'_> {
-        let cell = self.sheet.cell(row, column);
+        let mut cell = self.sheet.drawn(row, column);
+        if let Some(wanted) = self.wanted {
+            cell.marked = find::marks(&crate::gui::grid::line_text(&cell.text), wanted);
+        }
         match self.gallery.cell_picture(&self.sheet.table, row, column) {
             Some(picture) => cell.with(picture),
             _ => cell,
@@ -298,6 +411,7 @@ impl GridModel for Model<'_> {
     fn want(&mut self, rows: Range<u64>, columns: &[usize]) {
         let sheet = &mut *self.sheet;
         sheet.pages.want(self.jobs, rows.clone(), columns);
+        sheet.measure(&rows, columns);
         sheet.want_stored(self.jobs, columns);
         if let Some(numbers) = &mut sheet.numbers {
             numbers.want(self.jobs, &rows);
@@ -340,6 +454,10 @@ impl GridModel for Model<'_> {
 
     fn header_menu(&mut self, ui: &mut egui::Ui, column: usize) {
         let Some(name) = self.sheet.names.get(column).cloned() else { return };
+        let at = ui.min_rect();
+        if menu_row(ui, Icon::Filter, "Filter…") {
+            self.row_filter.begin(column, egui::Rect::from_min_size(at.min, egui::Vec2::ZERO));
+        }
         let more = ui.input(|input| input.modifiers.shift);
         let orders = [
             ("Sort ascending", Icon::ArrowUp, Some(Order::Ascending)),
@@ -359,7 +477,22 @@ impl GridModel for Model<'_> {
         if self.sheet.heads.can_be_exact(column) && menu_row(ui, Icon::Statistics, "Summarize all rows") {
             self.sheet.heads.ask_exact(column);
         }
+        if self.sheet.looks.get(column).is_some_and(|(kind, _)| *kind == CellKind::Number) {
+            number_menu(ui, &mut self.sheet.formats, column);
+        }
         ui.separator();
+    }
+
+    fn empty(&self) -> Cow<'_, str> {
+        Cow::Borrowed(match self.empty_offer() {
+            Some(_) => "No rows fit the filter",
+            None => self.rows().none(),
+        })
+    }
+
+    fn empty_offer(&self) -> Option<&str> {
+        let all_are_known = self.sheet.table.rows().exact().is_some();
+        (all_are_known && self.row_filter.filters()).then_some("Clear filter")
     }
 
     fn cell_menu(&mut self, ui: &mut egui::Ui, row: u64, column: usize) {
@@ -381,6 +514,22 @@ impl GridModel for Model<'_> {
         }
         ui.separator();
     }
+}
+
+/// The formats of the numbers of a column.
+fn number_menu(ui: &mut egui::Ui, formats: &mut BTreeMap<usize, NumberFormat>, column: usize) {
+    let now = formats.get(&column).copied().unwrap_or_default();
+    ui.menu_button(crate::gui::theme::icon_text(Icon::Ruler, "Number format"), |ui| {
+        for format in NumberFormat::ALL {
+            if ui.selectable_label(format == now, format.words()).clicked() {
+                match format {
+                    NumberFormat::Exact => drop(formats.remove(&column)),
+                    format => drop(formats.insert(column, format)),
+                }
+                ui.close();
+            }
+        }
+    });
 }
 
 /// A row of a context menu.

@@ -108,6 +108,13 @@ impl Pages {
         self.slot.clear();
     }
 
+    /// The texts of a column in the first page that is there of these rows.
+    pub(super) fn texts(&self, rows: &Range<u64>, column: usize) -> Option<&[Text]> {
+        let mut pages =
+            pages_of(rows).filter_map(|page| self.kept.get(&(page, column))?.cells.as_deref().ok());
+        pages.find(|cells| !cells.is_empty())
+    }
+
     /// Why cells in these rows could not be read.
     pub(super) fn error(&self, rows: &Range<u64>, columns: &[usize]) -> Option<&Error> {
         let pages = pages_of(rows);
@@ -378,4 +385,22 @@ pub(super) fn likely_width(kind: &DataType) -> f32 {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => 20.0,
         _ => 16.0,
     }
+}
+
+/// How wide a text is about, in digits of the font of numbers: letters of texts have widths of their own.
+pub(super) fn text_width(text: &str) -> f32 {
+    let width = |c: char| match c {
+        'i' | 'j' | 'l' | 'I' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' | ' ' => 0.55,
+        'f' | 't' | 'r' | '(' | ')' | '[' | ']' | '-' | '"' | '/' => 0.68,
+        'm' | 'w' | 'M' | 'W' | '@' | '%' => 1.6,
+        'A'..='Z' | '0'..='9' => 1.25,
+        c if c.is_ascii() => 1.05,
+        // Signs of East Asia are as wide as they are high.
+        '\u{1100}'..='\u{11ff}'
+        | '\u{2e80}'..='\u{d7ff}'
+        | '\u{f900}'..='\u{faff}'
+        | '\u{ff00}'..='\u{ff60}' => 1.9,
+        _ => 1.2,
+    };
+    text.chars().take(300).map(width).sum()
 }

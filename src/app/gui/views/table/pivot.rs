@@ -24,7 +24,6 @@ use super::column_search::ColumnSearch;
 use super::row_filter::engine;
 use super::{PATIENCE, Request, TableView, View, ViewCx};
 use crate::gui::commands::Action;
-use crate::gui::grid::thousands;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
 use crate::gui::views::{QueryStart, sql};
@@ -387,7 +386,8 @@ impl Page {
         let shown = self.shown.as_ref()?;
         let made = shown.made()?;
         let whole = || {
-            let words = format!("the pivot: {} rows", thousands(made.answer.rows().number()));
+            let words =
+                format!("the pivot: {}", gander::bytes::display::plural(made.answer.rows().number(), "row"));
             (words, Data::Table(made.answer.clone()))
         };
         Some(shown.view.export().unwrap_or_else(whole))
@@ -419,6 +419,7 @@ fn view_of(made: &Pivoted, name: &str) -> TableView {
     let many = made.resolved.groups() > 0;
     view.main.grid.header_extra = if many { TOTALS } else { 0.0 };
     view.main.totals = Some(Vec::new());
+    view.main.computed_from = Some(made.resolved.groups());
     view
 }
 
@@ -434,7 +435,13 @@ fn take_totals(shown: &mut Shown, cx: &ViewCx<'_>) {
         Err(mistake) => Err(Error::bug(mistake.message.clone())),
     });
     let Some(totals) = totals.value else { return };
-    if shown.view.main.totals.as_ref() != Some(&*totals) {
-        shown.view.main.totals = Some((*totals).clone());
+    let main = &mut shown.view.main;
+    let written = |(column, total): (usize, &Option<String>)| {
+        let total = total.as_ref()?;
+        Some(main.computed(column, total).unwrap_or_else(|| total.clone()))
+    };
+    let totals: Vec<Option<String>> = totals.iter().enumerate().map(written).collect();
+    if main.totals.as_ref() != Some(&totals) {
+        main.totals = Some(totals);
     }
 }

@@ -104,6 +104,16 @@ impl RowFilter {
         !self.query.is_empty()
     }
 
+    /// Whether rows have to be like something.
+    pub(super) fn filters(&self) -> bool {
+        !self.query.filter.is_empty()
+    }
+
+    /// Whether the rows that are shown stand in another order than in the table.
+    pub(super) fn is_sorted(&self) -> bool {
+        self.shown.as_ref().is_some_and(|(query, _)| !query.sort.is_empty())
+    }
+
     /// What rows have to be like.
     pub(super) fn filter(&self) -> &Filter {
         &self.query.filter
@@ -130,6 +140,20 @@ impl RowFilter {
         self.typed.clear();
         (self.mistake, self.sql.mistake) = (None, None);
         self.error = None;
+    }
+
+    /// Shows the form for a condition on a column of the table, at a place.
+    pub(super) fn begin(&mut self, column: usize, at: Rect) {
+        self.open = true;
+        self.draft.begin(column, at);
+    }
+
+    /// Lets all rows through again; their order stays.
+    pub(super) fn clear_filter(&mut self) {
+        self.query.filter = Filter::default();
+        self.query.again += 1;
+        self.typed.clear();
+        (self.mistake, self.sql.mistake, self.error) = (None, None, None);
     }
 
     /// Asks the same again: the table under it is another one now. What is shown stays until it is there.
@@ -327,7 +351,7 @@ impl RowFilter {
             if done.removed {
                 remove = Some(at);
             } else if done.clicked {
-                self.draft.edit(at, condition);
+                self.draft.edit(at, condition, done.place.unwrap_or_else(|| ui.min_rect()));
             }
         }
         if let Some(at) = remove {
@@ -366,7 +390,7 @@ impl RowFilter {
     fn expression(&mut self, ui: &mut Ui, width: f32) {
         let theme = Theme::of(ui);
         let field = egui::TextEdit::singleline(&mut self.typed)
-            .hint_text(egui::RichText::new("WHERE price > 3 AND …").font(theme::mono_font()))
+            .hint_text("Or type a condition in SQL")
             .font(theme::mono_font())
             .margin(egui::Margin::symmetric(8, 5))
             .text_color(if self.mistake.is_some() { theme.bad } else { theme.text });
@@ -407,17 +431,18 @@ impl RowFilter {
         };
         let answer = rows.answer();
         let count = thousands(rows.rows().number());
+        let noun = if rows.rows().number() == 1 { "row" } else { "rows" };
         match answer.ended() {
             Some(Ok(())) => {
                 let time = answer.elapsed().as_secs_f64();
                 let time = if wide { format!(" · {time:.2} s") } else { String::new() };
-                let words = theme::mono(format!("{count} rows{time}")).color(theme.good);
+                let words = theme::mono(format!("{count} {noun}{time}")).color(theme.good);
                 ui.label(words).on_hover_ui(|ui| {
                     ui.label(theme::mono(about.statement(&self.clauses(about.table))));
                 });
             }
             Some(Err(_)) => {
-                ui.label(theme::mono(format!("{count} rows")).color(theme.dim));
+                ui.label(theme::mono(format!("{count} {noun}")).color(theme.dim));
             }
             None => {
                 let (done, total) = answer.progress();
@@ -428,7 +453,7 @@ impl RowFilter {
                 if theme::icon_button(ui, Icon::Stop, "Stop filtering").clicked() {
                     answer.cancel();
                 }
-                ui.label(theme::mono(format!("≥ {count} rows{part}")).color(theme.warn));
+                ui.label(theme::mono(format!("≥ {count} {noun}{part}")).color(theme.dim));
                 ui.ctx().request_repaint_after(Duration::from_millis(100));
             }
         }

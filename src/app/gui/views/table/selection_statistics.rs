@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use gander::bytes::display::{self, short_number};
+use gander::bytes::display::{self, computed_number};
 use gander::data::content::Table;
 use gander::data::stats::{SelectionStats, Total, selection};
 use gander::jobs::{JobSpec, Jobs, Slot};
@@ -57,7 +57,7 @@ pub(super) fn selected(rows: &Range<u64>, columns: usize) -> String {
 fn words(stats: &SelectionStats) -> String {
     let number = |total: Total| match total {
         Total::Exact(value) => value.to_string(),
-        Total::Float(value) => short_number(value),
+        Total::Float(value) => computed_number(value),
     };
     let nulls = (stats.nulls > 0).then(|| format!("{} null", display::count(stats.nulls)));
     let sum = stats.sum.map(|sum| format!("sum {}", number(sum)));
@@ -83,6 +83,9 @@ mod tests {
             ..SelectionStats::default()
         };
         assert_eq!(words(&stats), "2 null · sum 10 · mean 2.5 · min 1 · max 4");
+        let third =
+            SelectionStats { numbers: 3, sum: Some(Total::Float(0.1 + 0.2)), ..SelectionStats::default() };
+        assert_eq!(words(&third), "sum 0.3 · mean 0.1");
         assert_eq!(words(&SelectionStats::default()), "no numbers");
         assert_eq!(
             (selected(&(3..4), 1), selected(&(0..2), 3)),

@@ -193,11 +193,11 @@ impl Page {
                     (format!("From all {} rows", super::model::rows(table.rows()).words()), theme.good)
                 }
                 Some(Depth::Sampled(rows)) if table.rows().exact().is_none() => {
-                    (format!("From the first {} rows", thousands(rows)), theme.warn)
+                    (format!("From the first {} rows", thousands(rows)), theme.dim)
                 }
                 Some(Depth::Sampled(rows)) => {
                     let all = super::model::rows(table.rows()).words();
-                    (format!("From a sample of {} of {all} rows", thousands(rows)), theme.warn)
+                    (format!("From a sample of {} of {all} rows", thousands(rows)), theme.dim)
                 }
             };
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {

@@ -315,7 +315,7 @@ impl Lines {
             for (part, mark) in marked(&text, &chosen, &found) {
                 let background = match mark {
                     Mark::Plain => Color32::TRANSPARENT,
-                    Mark::Found => theme.tint(theme.warn).lerp_to_gamma(theme.warn, 0.25),
+                    Mark::Found => theme.found(),
                     Mark::Selected => theme.selection,
                 };
                 job.append(part, 0.0, format(theme.text, background));

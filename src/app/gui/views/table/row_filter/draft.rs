@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Fields};
-use egui::{ComboBox, Key, Popup, PopupCloseBehavior, ScrollArea, TextEdit, Ui};
+use egui::{ComboBox, Key, Popup, PopupCloseBehavior, Rect, ScrollArea, TextEdit, Ui};
 use gander::data::content::Table;
 use gander::data::infer;
 use gander::jobs::Jobs;
 use gander::query::{Condition, Test};
 
 use super::super::column_search::{ColumnSearch, MatchingColumns};
-use super::list::{self, Frequent};
+use super::super::column_summaries::Frequent;
+use super::list::{self, Values};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
 use crate::gui::ui::rows;
@@ -125,10 +126,14 @@ pub(super) struct Draft {
     second: String,
     /// The popup is to be opened.
     open: bool,
+    /// What is asked first is what one usually asks of such a column.
+    is_fresh: bool,
     focus: bool,
     /// A condition from a chip, whose column is to be found.
     from: Option<Condition>,
-    frequent: Frequent,
+    values: Values,
+    /// Where the form stands, where it was not asked for by its button.
+    anchor: Option<Rect>,
     named: ColumnSearch,
 }
 
@@ -158,12 +163,25 @@ fn inside(data_type: &DataType, fields: &[String]) -> (DataType, Vec<Fields>) {
 }
 
 impl Draft {
-    /// Opens the form on an existing condition.
-    pub(super) fn edit(&mut self, at: usize, condition: &Condition) {
+    /// Opens the form for a new condition on a column, at a place.
+    pub(super) fn begin(&mut self, column: usize, anchor: Rect) {
+        *self = Draft {
+            column: Some(column),
+            open: true,
+            is_fresh: true,
+            focus: true,
+            anchor: Some(anchor),
+            ..Draft::default()
+        };
+    }
+
+    /// Opens the form on an existing condition, at its chip.
+    pub(super) fn edit(&mut self, at: usize, condition: &Condition, chip: Rect) {
         *self = Draft {
             at: Some(at),
             open: true,
             focus: true,
+            anchor: Some(chip),
             fields: condition.fields.clone(),
             from: Some(condition.clone()),
             ..Draft::default()
@@ -216,6 +234,10 @@ impl Draft {
         let mut made = None;
         // No menu: its lists and fields have frames.
         let popup = Popup::from_response(&button).width(330.0);
+        let popup = match self.anchor {
+            Some(anchor) => popup.anchor(anchor),
+            None => popup,
+        };
         theme::form(popup, &button, |ui| made = self.form(ui, jobs, table));
         made
     }
@@ -229,6 +251,11 @@ impl Draft {
         let chosen = self.column_ui(ui, jobs, table)?;
         let data_type = self.field_ui(ui, table, chosen)?;
         let asks = Ask::of(&data_type);
+        if std::mem::take(&mut self.is_fresh) {
+            let usual =
+                if data_type.is_numeric() || data_type.is_temporal() { Ask::Between } else { Ask::Contains };
+            self.ask = usual;
+        }
         if !asks.contains(&self.ask) {
             self.ask = asks.first().copied().unwrap_or(Ask::NotNull);
         }
@@ -245,10 +272,11 @@ impl Draft {
                 }
             });
             response.response.on_hover_text("Test");
-            done |= self.values(ui, &data_type);
+            let known = self.known(jobs, table, chosen);
+            done |= self.values(ui, &data_type, known.and_then(|known| known.ends.clone()));
         });
-        if self.ask == Ask::In && self.fields.is_empty() {
-            self.frequent.ui(ui, jobs, (table, chosen), &mut self.first);
+        if self.fields.is_empty() {
+            self.check_list(ui, jobs, (table, chosen), &data_type);
         }
         ui.add_space(space::S2);
         ui.horizontal(|ui| {
@@ -264,6 +292,25 @@ impl Draft {
         let column = gander::query::column_names(table.schema()).get(chosen).cloned()?;
         let fields = self.fields.clone();
         Some((self.at.take(), Condition { column, fields, test }))
+    }
+
+    /// What is known of the values that are asked.
+    fn known(&self, jobs: &Jobs, table: &Arc<dyn Table>, column: usize) -> Option<Arc<Frequent>> {
+        if self.fields.is_empty() { self.values.get(jobs, (table, column)) } else { None }
+    }
+
+    /// The values of the column to be ticked, whatever is asked so far: a tick asks for a list of values.
+    fn check_list(&mut self, ui: &mut Ui, jobs: &Jobs, of: (&Arc<dyn Table>, usize), data_type: &DataType) {
+        self.values.say_cancelled(ui, jobs, of);
+        let Some(known) = self.values.get(jobs, of) else { return };
+        if known.values.is_empty() || !Ask::of(data_type).contains(&Ask::In) {
+            return;
+        }
+        let is_list = self.ask == Ask::In && !self.first.trim().is_empty();
+        let mut items = if is_list { list::read(&self.first) } else { Vec::new() };
+        if list::check_list(ui, &known, &mut items) {
+            (self.ask, self.first) = (Ask::In, list::write(&items));
+        }
     }
 
     /// The choice of the column.
@@ -348,10 +395,18 @@ impl Draft {
     }
 
     /// The fields for values; whether Enter was pressed in one.
-    fn values(&mut self, ui: &mut Ui, data_type: &DataType) -> bool {
+    fn values(&mut self, ui: &mut Ui, data_type: &DataType, ends: Option<(String, String)>) -> bool {
+        let ends = ends.filter(|_| data_type.is_numeric());
+        let of_end = |end: fn(&(String, String)) -> &String| {
+            ends.as_ref().map(end).filter(|end| end.len() <= 12).cloned()
+        };
+        let (low, high) = (of_end(|ends| &ends.0), of_end(|ends| &ends.1));
         let hint = match (self.ask, data_type) {
             (Ask::In, _) => "a, \"b, c\", null",
             (Ask::Length, _) => "from",
+            // What is there tells what can be asked.
+            (Ask::Between | Ask::AtLeast, _) if low.is_some() => low.as_deref().unwrap_or_default(),
+            (Ask::AtMost, _) if high.is_some() => high.as_deref().unwrap_or_default(),
             (_, DataType::Boolean) => "true",
             (_, DataType::Date32 | DataType::Date64) => "2024-01-31",
             (_, DataType::Timestamp(..)) => "2024-01-31T12:00",
@@ -360,7 +415,8 @@ impl Draft {
         };
         let mut entered = false;
         for n in 0..self.ask.values() {
-            let (text, hint) = if n == 0 { (&mut self.first, hint) } else { (&mut self.second, "to") };
+            let to = high.as_deref().filter(|_| self.ask == Ask::Between).unwrap_or("to");
+            let (text, hint) = if n == 0 { (&mut self.first, hint) } else { (&mut self.second, to) };
             let width = if self.ask.values() == 2 { 80.0 } else { 168.0 };
             let field = TextEdit::singleline(text).hint_text(hint).desired_width(width);
             let field = ui.add(field.margin(egui::Margin::symmetric(8, 5)));
@@ -438,7 +494,7 @@ mod tests {
             ..Condition::new("c", Test::Starts("P".into()))
         };
         let mut draft = Draft::default();
-        draft.edit(0, &condition);
+        draft.edit(0, &condition, Rect::NOTHING);
         assert_eq!((draft.fields.clone(), condition.place()), (condition.fields, "c.city.name".to_owned()));
     }
 
@@ -459,7 +515,7 @@ mod tests {
         ];
         for test in tests {
             let mut draft = Draft::default();
-            draft.edit(3, &Condition::new("c", test.clone()));
+            draft.edit(3, &Condition::new("c", test.clone()), Rect::NOTHING);
             assert_eq!(draft.test(&DataType::Utf8), Some(test));
         }
         let numbers = [
@@ -470,7 +526,7 @@ mod tests {
         ];
         for test in numbers {
             let mut draft = Draft::default();
-            draft.edit(0, &Condition::new("c", test.clone()));
+            draft.edit(0, &Condition::new("c", test.clone()), Rect::NOTHING);
             assert_eq!(draft.test(&DataType::Float64), Some(test));
         }
         let empty = Draft { ask: Ask::AtLeast, first: " ".to_owned(), ..Draft::default() };

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use egui::{ScrollArea, Ui};
+use gander::bytes::display::plural;
 use gander::data::content::Table;
 use gander::jobs::{JobSpec, Jobs, Slot};
 
-use super::super::column_summaries::frequent;
+use super::super::column_summaries::{Frequent, frequent};
+use crate::gui::grid::thousands;
 use crate::gui::theme::{self, Theme, space};
 
 /// A value; `None` is null.
@@ -60,56 +62,91 @@ pub(super) fn write(items: &[Item]) -> String {
     items.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// The frequent values of a column, looked at by a job.
+/// The values of a column, looked at by a job.
 #[derive(Default)]
-pub(super) struct Frequent(Slot<(usize, usize), Vec<String>>);
+pub(super) struct Values(Slot<(usize, usize), Frequent>);
 
-impl Frequent {
-    /// Check boxes that write values into `text`.
-    pub(super) fn ui(
+impl Values {
+    /// What is known of the column's values by now.
+    pub(super) fn get(
         &self,
-        ui: &mut Ui,
         jobs: &Jobs,
         (table, column): (&Arc<dyn Table>, usize),
-        text: &mut String,
-    ) {
+    ) -> Option<Arc<Frequent>> {
         let key = (Arc::as_ptr(table).cast::<()>() as usize, column);
         let source = table.clone();
         let shown = self.0.get(jobs, &key, JobSpec::scan("frequent values"), move |task| {
             frequent(source.as_ref(), task, column)
         });
-        if shown.error.is_some_and(|error| error.is_cancelled()) && theme::cancelled_line(ui) {
+        shown.value.filter(|_| shown.fresh)
+    }
+
+    /// Whether the job was cancelled; asks it again where a person wants that.
+    pub(super) fn say_cancelled(&self, ui: &mut Ui, jobs: &Jobs, of: (&Arc<dyn Table>, usize)) {
+        let key = (Arc::as_ptr(of.0).cast::<()>() as usize, of.1);
+        let error = self.0.peek(&key).error;
+        if self.get(jobs, of).is_none()
+            && error.is_some_and(|error| error.is_cancelled())
+            && theme::cancelled_line(ui)
+        {
             self.0.clear();
         }
-        let Some(values) = shown.value.filter(|_| shown.fresh) else { return };
-        if values.is_empty() {
-            return;
-        }
-        ui.add_space(space::S1);
-        ui.label(theme::dim(Theme::of(ui), "Frequent values"));
-        let mut items = if text.trim().is_empty() { Vec::new() } else { read(text) };
-        let mut changed = false;
-        ScrollArea::vertical().id_salt("frequent").max_height(220.0).show(ui, |ui| {
-            for value in values.iter() {
-                let at = items.iter().position(|item| item.as_ref() == Some(value));
-                let mut chosen = at.is_some();
-                let mut short: String = value.chars().take(40).collect();
-                if short.len() < value.len() {
-                    short.push('…');
-                }
-                if ui.checkbox(&mut chosen, short).changed() {
-                    changed = true;
-                    match at {
-                        Some(at) => drop(items.remove(at)),
-                        None => items.push(Some(value.clone())),
-                    }
+    }
+}
+
+/// Check boxes of values, each with how often it comes; those that are ticked stand in `items`. Whether one was
+/// ticked or not any more.
+pub(super) fn check_list(ui: &mut Ui, values: &Frequent, items: &mut Vec<Item>) -> bool {
+    let theme = Theme::of(ui);
+    ui.add_space(space::S1);
+    let words = match values.sampled {
+        true => format!("Values in a sample of {}", plural(values.rows, "row")),
+        false => "Values".to_owned(),
+    };
+    ui.label(theme::dim(theme, words));
+    let nulls = (values.nulls > 0).then_some((None, values.nulls));
+    let listed = values.values.iter().map(|(text, count)| (Some(text.clone()), *count));
+    let mut changed = false;
+    ScrollArea::vertical().id_salt("values").max_height(220.0).show(ui, |ui| {
+        for (item, count) in listed.chain(nulls) {
+            let at = items.iter().position(|other| *other == item);
+            let mut chosen = at.is_some();
+            if value_row(ui, &item, count, &mut chosen) {
+                changed = true;
+                match at {
+                    Some(at) => drop(items.remove(at)),
+                    None => items.push(item),
                 }
             }
-        });
-        if changed {
-            *text = write(&items);
         }
+    });
+    if values.others > 0 {
+        let words = format!("and {}", plural(values.others, "other value"));
+        ui.label(theme::dim(theme, words));
     }
+    changed
+}
+
+/// A value with its box at the left and its count at the right; whether the box was clicked.
+fn value_row(ui: &mut Ui, item: &Item, count: u64, chosen: &mut bool) -> bool {
+    let theme = Theme::of(ui);
+    let text = item.as_deref().unwrap_or("null");
+    let mut short: String = text.chars().take(40).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    let mut label = egui::RichText::new(if short.trim().is_empty() { "(blank)".to_owned() } else { short });
+    if item.is_none() {
+        label = label.font(theme::italic_font()).color(theme.null);
+    }
+    let row = ui.horizontal(|ui| {
+        let changed = ui.checkbox(chosen, label).changed();
+        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+            ui.label(theme::mono(thousands(count)).color(theme.dim));
+        });
+        changed
+    });
+    row.inner
 }
 
 #[cfg(test)]

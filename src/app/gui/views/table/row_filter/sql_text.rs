@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use egui::{
-    Align, Frame, Key, Layout, Modifiers, Rect, RichText, ScrollArea, TextEdit, Ui, UiBuilder, pos2, vec2,
-};
+use egui::{Align, Frame, Key, Layout, Modifiers, Rect, ScrollArea, TextEdit, Ui, UiBuilder, pos2, vec2};
 use gander::data::content::Table;
 use gander::data::open::Document;
 use gander::jobs::Jobs;
@@ -142,7 +140,7 @@ impl RowFilter {
                 .font(mono_font())
                 .code_editor()
                 .frame(Frame::NONE)
-                .hint_text(RichText::new("WHERE price > 3\nORDER BY price DESC").font(mono_font()))
+                .hint_text("WHERE with a condition, ORDER BY with columns")
                 .desired_rows(2)
                 .desired_width(f32::INFINITY)
                 .layouter(&mut layouter);
@@ -223,7 +221,7 @@ mod tests {
         let mut row_filter = RowFilter::default();
         row_filter.add(Condition::new("n", Test::Equals("2".into())));
         row_filter.write(&table);
-        assert_eq!(row_filter.sql.text, "WHERE \"n\" = 2");
+        assert_eq!(row_filter.sql.text, "WHERE n = 2");
         row_filter.sql.text += "\nORDER BY N DESC";
         row_filter.apply(&table);
         assert_eq!(
@@ -231,7 +229,7 @@ mod tests {
             (1, vec![Sort::by("n", Order::Descending)])
         );
         row_filter.write(&table);
-        assert_eq!(row_filter.sql.text, "WHERE \"n\" = 2\nORDER BY \"n\" DESC NULLS LAST");
+        assert_eq!(row_filter.sql.text, "WHERE n = 2\nORDER BY n DESC");
         row_filter.sql.text = "WHERE n > 1 OR n IS NULL".to_owned();
         row_filter.apply(&table);
         let filter = row_filter.filter();
