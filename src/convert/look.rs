@@ -71,7 +71,7 @@ fn of_payload(task: &Task, payload: &Payload) -> Result<Option<BTreeSet<(String,
     match &payload.data {
         Data::Table(table) => add("", table)?,
         Data::Tables(tables) => tables.iter().try_for_each(|(name, table)| add(name, table))?,
-        Data::Arrays(_) | Data::Image(_) | Data::Bytes(_) => return Ok(None),
+        Data::Arrays(_) | Data::Image(_) | Data::Graph(_) | Data::Bytes(_) => return Ok(None),
     }
     Ok(Some(found))
 }

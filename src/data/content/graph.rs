@@ -19,6 +19,8 @@ pub struct Graph {
     pub inputs: Vec<ValueId>,
     /// What comes out.
     pub outputs: Vec<ValueId>,
+    /// Whether the names of values are what is to be read at its edges: the ways of a tree.
+    pub names_are_labels: bool,
     /// The nodes, in the order of the file.
     nodes: Vec<Operation>,
     values: Vec<Value>,
@@ -265,6 +267,11 @@ impl Builder {
     /// Gives the graph its name.
     pub fn rename(&mut self, name: impl Into<String>) {
         self.graph.name = name.into();
+    }
+
+    /// Says that the names of values are to be read at the edges.
+    pub fn label_edges(&mut self) {
+        self.graph.names_are_labels = true;
     }
 
     /// The value of a name, which is made where there is none yet.

@@ -6,6 +6,7 @@ use crate::data::content::graph::{Graph, Operation};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+mod constants;
 mod derived;
 #[cfg(test)]
 mod tests;
@@ -57,6 +58,8 @@ pub struct Outline {
     of_node: Vec<GroupId>,
     /// Whether the groups were concluded from names of weights.
     is_derived: bool,
+    /// By node: whether it is no box; empty where all are.
+    hidden: Vec<bool>,
 }
 
 impl Outline {
@@ -105,7 +108,7 @@ impl Outline {
                 parent.parameters_below = parent.parameters_below.saturating_add(parameters);
             }
         }
-        Ok(Outline { of_node, groups: raw, is_derived: false }.without_chains())
+        Ok(Outline { of_node, groups: raw, is_derived: false, hidden: Vec::new() }.without_chains())
     }
 
     /// Groups of nothing but one group are one with it.
@@ -149,7 +152,35 @@ impl Outline {
             }
         }
         let new = |id: &GroupId| renamed.get(id.index()).copied().unwrap_or_default();
-        Outline { of_node: self.of_node.iter().map(new).collect(), groups: kept, is_derived: self.is_derived }
+        Outline {
+            of_node: self.of_node.iter().map(new).collect(),
+            groups: kept,
+            is_derived: self.is_derived,
+            hidden: self.hidden,
+        }
+    }
+
+    /// The same without boxes for nodes that make constants: those that take nothing but weights, and are not all there
+    /// is. What they make is as good as a weight.
+    ///
+    /// # Errors
+    /// `Cancelled`.
+    pub fn without_constants(mut self, task: &Task, graph: &Graph) -> Result<Self> {
+        let found = constants::find(task, graph)?;
+        if found.iter().any(|is| !is) {
+            self.hidden = found;
+        }
+        Ok(self)
+    }
+
+    /// Whether a node is no box.
+    pub fn is_hidden(&self, node: u32) -> bool {
+        self.hidden.get(node as usize).copied().unwrap_or(false)
+    }
+
+    /// How many nodes are no boxes.
+    pub fn hidden(&self) -> u64 {
+        self.hidden.iter().filter(|is| **is).count() as u64
     }
 
     /// All groups; the first is the top, and each stands after the one around it.

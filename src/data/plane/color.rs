@@ -460,6 +460,7 @@ mod tests {
             range: ColorRange::Hand(-1.5, 2.0),
             centred: true,
             part: ComplexPart::Phase,
+            scope: RangeScope::default(),
         };
         let kept = serde_json::to_value(choice).unwrap();
         assert_eq!(serde_json::from_value::<HeatMapSpec>(kept).unwrap().checked(), choice);

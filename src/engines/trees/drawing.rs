@@ -66,6 +66,7 @@ pub fn draw(
 ) -> Result<Drawn> {
     let remark = cut(&mut order, NODES);
     let mut builder = Builder::new(name);
+    builder.label_edges();
     let mut words = Words::default();
     // The edge that leads to each node but the root, which is 0.
     let mut into: HashMap<usize, ValueId> = HashMap::with_capacity(order.len());

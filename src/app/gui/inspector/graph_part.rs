@@ -6,17 +6,19 @@ use std::sync::Arc;
 use egui::Ui;
 use gander::bytes::display;
 use gander::bytes::task::Task;
+use gander::data::adapt::graph_cost::macs;
 use gander::data::content::graph::{Graph, Operation, Port, Value};
 use gander::data::content::{Content, graph::Attribute};
 use gander::data::graph::kind;
 use gander::data::node::Node;
+use gander::engines::operators::{self, Documentation};
 use gander::jobs::{JobSpec, Jobs, Slot};
 
 use super::Key;
 use super::details::{self, Known};
 use crate::gui::commands::{Action, Where};
 use crate::gui::target::{GraphPart, GraphPlace};
-use crate::gui::theme::{self, space};
+use crate::gui::theme::{self, Theme, space};
 use crate::gui::ui::{key_value, rows};
 use crate::gui::views::{Subject, Target};
 
@@ -41,8 +43,10 @@ struct Facts {
     lines: Vec<Line>,
     /// Sections: a title, and its lines.
     sections: Vec<(String, Vec<Line>)>,
-    /// The path of the first weight, and what it is called.
-    weight: Option<(String, Arc<str>)>,
+    /// The path of the first weight.
+    weight: Option<Arc<str>>,
+    /// What the operator does.
+    documented: Option<&'static Documentation>,
 }
 
 /// The state of the sections.
@@ -70,9 +74,10 @@ impl GraphSections {
         self.shown = None;
         let Some(Content::Graph(graph)) = &target.node.content else { return };
         let (graph, place) = (graph.clone(), place.clone());
+        let format = target.reader().unwrap_or(target.document.format).id;
         let shown = self.facts.get(jobs, key, JobSpec::view(""), move |task| {
             task.check()?;
-            Ok(facts(&graph, &place).unwrap_or_default())
+            Ok(facts(&graph, &place, format).unwrap_or_default())
         });
         let Some(facts) = shown.ready() else { return };
         self.shown = Some(facts.clone());
@@ -145,7 +150,7 @@ impl GraphSections {
 
     /// The first weight of the node, as a target of its own.
     pub(super) fn weight(&mut self, jobs: &Jobs, target: &Target) -> Option<(Target, Arc<Known>)> {
-        let (_, path) = self.shown.as_ref()?.weight.as_ref()?;
+        let path = self.shown.as_ref()?.weight.as_ref()?;
         let (of, wanted) = (target.clone(), path.clone());
         let key = (target.file, path.clone());
         let shown = self.weight.get(jobs, &key, JobSpec::view(""), move |task| known(task, &of, &wanted));
@@ -155,7 +160,17 @@ impl GraphSections {
     }
 
     /// Draws what the operator is documented to do.
-    pub(super) fn documentation(&self, _ui: &mut Ui, _actions: &mut Vec<Action>) {}
+    pub(super) fn documentation(&self, ui: &mut Ui, actions: &mut Vec<Action>) {
+        let Some(documented) = self.shown.as_ref().and_then(|facts| facts.documented) else { return };
+        super::section(ui, "Operator", |ui| {
+            theme::section_head(ui, &documented.name, None);
+            ui.add_space(space::S2);
+            ui.add(egui::Label::new(theme::dim(Theme::of(ui), documented.summary())).wrap());
+            if ui.link("more").clicked() {
+                actions.push(Action::Read(documented.name.clone(), in_full(documented)));
+            }
+        });
+    }
 }
 
 /// A node and what is known of it.
@@ -167,13 +182,23 @@ fn known(task: &Task, of: &Target, path: &str) -> gander::Result<Option<(Arc<Nod
 }
 
 /// What is known of a part; `None` where there is none of that kind.
-fn facts(graph: &Arc<Graph>, place: &GraphPlace) -> Option<Facts> {
+fn facts(graph: &Arc<Graph>, place: &GraphPlace, format: &str) -> Option<Facts> {
     let mut graph = graph;
     for (node, body) in &place.bodies {
         graph = &graph.nodes().get(*node as usize)?.subgraphs.get(*body as usize)?.1;
     }
     match &place.part {
-        GraphPart::Node(number) => Some(of_node(graph, graph.nodes().get(*number as usize)?)),
+        GraphPart::Node(number) => {
+            let node = graph.nodes().get(*number as usize)?;
+            let documented = operators::of_node(format, node);
+            let mut facts = of_node(graph, node, documented);
+            if let Some(count) = macs(graph).nodes.get(*number as usize).copied().flatten().filter(|n| *n > 0)
+            {
+                facts.lines.push(line("MACs", display::count(count)));
+            }
+            facts.documented = documented;
+            Some(facts)
+        }
         GraphPart::Group(path) => Some(of_group(graph, path)),
         GraphPart::Value(number) => Some(of_value(graph.values().get(*number as usize)?)),
     }
@@ -183,7 +208,7 @@ fn line(name: impl Into<String>, value: impl Into<String>) -> Line {
     Line { name: name.into(), value: value.into(), leads: None }
 }
 
-fn of_node(graph: &Graph, node: &Operation) -> Facts {
+fn of_node(graph: &Graph, node: &Operation, documented: Option<&Documentation>) -> Facts {
     let mut facts = Facts { head: "Node", ..Facts::default() };
     if !node.name.is_empty() {
         facts.lines.push(line("Name", node.name.as_ref()));
@@ -208,12 +233,18 @@ fn of_node(graph: &Graph, node: &Operation) -> Facts {
     let attributes: Vec<Line> = node.attributes.iter().take(ATTRIBUTES).map(attribute).collect();
     section(&mut facts, "Attributes", node.attributes.len(), attributes);
     for (title, ports) in [("Inputs", &node.inputs), ("Outputs", &node.outputs)] {
-        let lines = ports.iter().enumerate().take(PORTS).map(|(n, one)| port(graph, n, one)).collect();
+        let named = |n: usize| {
+            let about = documented?;
+            let about = if title == "Inputs" { about.input(n) } else { about.output(n) };
+            about.map(|about| about.name.as_str())
+        };
+        let ports_shown = ports.iter().enumerate().take(PORTS);
+        let lines = ports_shown.map(|(n, one)| port(graph, n, one, named(n))).collect();
         section(&mut facts, title, ports.len(), lines);
     }
     facts.weight = node.inputs.iter().find_map(|port| {
         let value = graph.value(port.value?)?;
-        Some((value.name.to_string(), value.weight.clone()?))
+        value.weight.clone()
     });
     facts
 }
@@ -232,8 +263,12 @@ fn attribute((name, value): &(Arc<str>, Attribute)) -> Line {
     Line { leads, ..line(name.as_ref(), value.to_string()) }
 }
 
-fn port(graph: &Graph, number: usize, port: &Port) -> Line {
-    let name = if port.name.is_empty() { number.to_string() } else { port.name.to_string() };
+fn port(graph: &Graph, number: usize, port: &Port, named: Option<&str>) -> Line {
+    let name = match (port.name.is_empty(), named) {
+        (false, _) => port.name.to_string(),
+        (true, Some(name)) => name.to_owned(),
+        (true, None) => number.to_string(),
+    };
     match port.value.and_then(|value| graph.value(value)) {
         None => line(name, "none"),
         Some(_) if port.is_control => line(name, "control"),
@@ -287,4 +322,32 @@ fn of_group(graph: &Graph, path: &str) -> Facts {
     let lines = lines.collect();
     section(&mut facts, "Operators", count, lines);
     facts
+}
+
+/// All that is documented of an operator, as text.
+fn in_full(documented: &Documentation) -> String {
+    let mut text = documented.text.trim().to_owned();
+    let parameters = |text: &mut String, title: &str, list: &[operators::Parameter]| {
+        if !list.is_empty() {
+            text.push_str(&format!("\n\n{title}\n"));
+        }
+        for one in list {
+            text.push_str(&format!("\n{} ({})", one.name, one.kind));
+            text.push_str(&if one.text.is_empty() {
+                String::new()
+            } else {
+                format!(": {}", one.text.trim())
+            });
+        }
+    };
+    parameters(&mut text, "Inputs", &documented.inputs);
+    parameters(&mut text, "Outputs", &documented.outputs);
+    if !documented.attributes.is_empty() {
+        text.push_str("\n\nAttributes\n");
+    }
+    for one in &documented.attributes {
+        text.push_str(&format!("\n{} ({})", one.name, one.kind));
+        text.push_str(&if one.text.is_empty() { String::new() } else { format!(": {}", one.text.trim()) });
+    }
+    text
 }

@@ -3,6 +3,7 @@
 
 mod draw;
 mod find;
+mod input;
 mod paths;
 mod scene;
 mod search;
@@ -13,7 +14,7 @@ mod walk;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-use egui::{Key, PointerButton, Pos2, Rect, Response, Role, Sense, Ui, WidgetInfo, pos2, vec2};
+use egui::{Key, Rect, Role, Sense, Ui, WidgetInfo};
 use gander::bytes::display;
 use gander::data::adapt::graph as tables;
 use gander::data::content::graph::{Graph, ValueId};
@@ -34,7 +35,7 @@ use crate::gui::commands::{ALT, Label};
 use crate::gui::icons::Icon;
 use crate::gui::target::{GraphPart, GraphPlace};
 use crate::gui::theme::{self, Theme, space};
-use crate::gui::ui::canvas::{Camera, Viewport};
+use crate::gui::ui::canvas::Camera;
 use crate::gui::ui::{drop_down, drop_form};
 use draw::{Coloured, Look};
 use paths::{OnWay, Ways};
@@ -47,8 +48,6 @@ const FIRST: usize = 32;
 const LEGIBLE: f64 = 0.5;
 /// A point of the layout is at most so many of the screen.
 const LARGEST: f64 = 2.5;
-/// Boxes beyond so many in sight are no parts of the accessibility tree.
-const SPOKEN: usize = 400;
 /// In a narrower bar colours and ways are in a menu, in points.
 const WIDE: f32 = 640.0;
 /// In a narrower one there is nothing but the menu and the search.
@@ -87,7 +86,7 @@ struct Body {
 /// What the boxes of one graph are: forgotten where another one is entered.
 #[derive(Default)]
 struct Shown {
-    outlined: Slot<(), Outlined>,
+    outlined: Slot<bool, Outlined>,
     layouts: Arc<Mutex<Layouts>>,
     scenes: Slot<Vec<GroupId>, Scene>,
     /// The newest scene, shown until another is made.
@@ -111,6 +110,8 @@ pub(super) struct GraphView {
     camera: Camera,
     coloured: Coloured,
     ways: Ways,
+    /// Whether nodes that make constants are boxes.
+    with_constants: bool,
     search: Search,
     table: Option<(Mode, TableView)>,
     resolver: ReferenceResolver,
@@ -130,6 +131,7 @@ impl GraphView {
             camera: Camera::default(),
             coloured: Coloured::default(),
             ways: Ways::default(),
+            with_constants: false,
             search: Search::default(),
             table: None,
             resolver: ReferenceResolver::default(),
@@ -188,7 +190,9 @@ impl GraphView {
     fn outlined(&mut self, ui: &mut Ui, cx: &ViewCx<'_>) -> Option<Arc<Outlined>> {
         let graph = self.current().clone();
         let spec = JobSpec::once(format!("outline of {}", cx.title()));
-        let shown = self.shown.outlined.get(cx.jobs, &(), spec, move |task| Outlined::make(task, &graph));
+        let all = self.with_constants;
+        let shown =
+            self.shown.outlined.get(cx.jobs, &all, spec, move |task| Outlined::make(task, &graph, all));
         let slot = &self.shown.outlined;
         let ready = shown.ready();
         if let (None, Some(error)) = (&ready, &shown.error) {
@@ -215,9 +219,10 @@ impl GraphView {
         let key: Vec<GroupId> = open.iter().copied().collect();
         let (outlined, layouts) = (of.clone(), self.shown.layouts.clone());
         let spec = JobSpec::once(format!("layout of {}", cx.title()));
-        let shown = self.shown.scenes.get(cx.jobs, &key, spec, move |task| {
-            Scene::make(task, &outlined.graph, &outlined.outline, &open, &layouts)
-        });
+        let shown = self
+            .shown
+            .scenes
+            .get(cx.jobs, &key, spec, move |task| Scene::make(task, &outlined, &open, &layouts));
         if let Some(scene) = shown.ready()
             && self.shown.scene.as_ref().is_none_or(|before| !Arc::ptr_eq(before, &scene))
         {
@@ -303,7 +308,7 @@ impl GraphView {
 
     /// Opens all groups, or closes them.
     fn open_all(&mut self, all: bool) -> bool {
-        let Some(of) = self.shown.outlined.peek(&()).ready() else { return false };
+        let Some(of) = self.shown.outlined.peek(&self.with_constants).ready() else { return false };
         let is_many = of.graph.nodes().len() > MOST_OPEN;
         self.shown.open = Some(match all {
             true if is_many => of.outline.first_open(MOST_OPEN),
@@ -316,6 +321,10 @@ impl GraphView {
 
     /// Selects a node and opens the groups around it.
     fn reveal(&mut self, of: &Outlined, node: u32) {
+        if of.outline.is_hidden(node) {
+            self.show_constants(true);
+            self.shown.selected = Some(Item::Node(node));
+        }
         let mut open = self.open(of);
         of.outline.reveal(node, &mut open);
         let item = Item::Node(node);
@@ -328,6 +337,14 @@ impl GraphView {
             self.shown.open = Some(open);
             self.shown.wanted = Some(item);
         }
+    }
+
+    /// Whether nodes that make constants are boxes.
+    fn show_constants(&mut self, all: bool) {
+        self.with_constants = all;
+        self.shown.layouts = Arc::default();
+        self.shown.scenes.clear();
+        self.shown.way.clear();
     }
 
     fn zoom(&mut self, factor: Option<f64>) -> bool {
@@ -404,177 +421,6 @@ impl GraphView {
         shown.ready()
     }
 
-    /// Wheel, pinch and drag.
-    fn pointer(&mut self, ui: &Ui, response: &Response, scene: &Scene) {
-        let sight = self.camera.sight(response.rect, scene.size());
-        let at = ui.input(|input| input.pointer.hover_pos()).filter(|_| response.contains_pointer());
-        if let Some(at) = at {
-            let (scroll, pinch) = ui.input(|input| (input.smooth_scroll_delta(), input.zoom_delta()));
-            let factor = if pinch != 1.0 { f64::from(pinch) } else { f64::from(scroll.y * 0.006).exp() };
-            if factor != 1.0 {
-                let most = LARGEST / self.camera.zoom[0];
-                self.camera.zoom_by(&sight, factor.min(most.max(1.0)), at);
-            } else if scroll.x != 0.0 {
-                self.camera.pan(&sight, vec2(scroll.x, 0.0));
-            }
-        }
-        let drags = response.dragged_by(PointerButton::Primary) || response.dragged_by(PointerButton::Middle);
-        if drags && !self.on_map {
-            self.camera.pan(&sight, response.drag_delta());
-        }
-        if !drags {
-            let [x, y] = at.map_or([f64::NAN; 2], |at| sight.to_plane(at));
-            self.shown.hovered = at.and_then(|_| scene.at(pos2(x as f32, y as f32)));
-        }
-    }
-
-    /// A click or a drag on the map goes there.
-    fn map_input(&mut self, response: &Response, map: Option<(Rect, f32)>) {
-        let Some((place, scale)) = map else {
-            self.on_map = false;
-            return;
-        };
-        let at = response.interact_pointer_pos();
-        if response.drag_started() || response.clicked() {
-            self.on_map = at.is_some_and(|at| place.expand(6.0).contains(at));
-        }
-        if self.on_map
-            && let Some(at) = at
-        {
-            let to = (at - place.min) / scale;
-            self.camera.fit = false;
-            self.camera.middle = [f64::from(to.x), f64::from(to.y)];
-        }
-        if response.drag_stopped() || response.clicked() {
-            self.on_map = false;
-        }
-    }
-
-    /// Clicks on boxes. Those in sight that can be read are parts of the accessibility tree.
-    fn boxes(&mut self, ui: &Ui, canvas: &Response, scene: &Scene, of: &Outlined, sight: &Viewport) {
-        if sight.zoom()[0] as f32 >= draw::READABLE {
-            self.spoken(ui, canvas, scene, of, sight);
-        }
-        let hovered = self.shown.hovered;
-        let clicked = canvas.clicked() || canvas.double_clicked();
-        if clicked && !self.on_map {
-            canvas.request_focus();
-            let item = hovered.and_then(|number| scene.layout.boxes.get(number)).map(|placed| placed.item);
-            self.shown.selected = item;
-            if canvas.double_clicked() {
-                self.act(item);
-            }
-        }
-    }
-
-    fn spoken(&mut self, ui: &Ui, canvas: &Response, scene: &Scene, of: &Outlined, sight: &Viewport) {
-        let mut count = 0;
-        let mut did = None;
-        for (number, placed) in scene.layout.boxes.iter().enumerate() {
-            let rect = scene::rect_of(placed.rect);
-            let corner = |at: Pos2| sight.to_screen(f64::from(at.x), f64::from(at.y));
-            let mut place = Rect::from_min_max(corner(rect.min), corner(rect.max)).intersect(canvas.rect);
-            if !place.is_positive() || count >= SPOKEN {
-                continue;
-            }
-            if placed.is_open {
-                // The inside of an open group belongs to what is in it, and to the canvas.
-                place.max.y = place.min.y + (32.0 * sight.zoom()[0] as f32).min(place.height());
-            }
-            count += 1;
-            let response = ui.interact(place, canvas.id.with(placed.item), Sense::click());
-            let label = &scene.labels[number];
-            let words = spoken_words(of, placed.item, placed.is_open, label);
-            let is_selected = self.shown.selected == Some(placed.item);
-            response.widget_info(|| WidgetInfo::selected(Role::Button, true, is_selected, &words));
-            if response.clicked() || response.gained_focus() {
-                did = Some((placed.item, response.double_clicked()));
-            }
-        }
-        if let Some((item, is_double)) = did {
-            canvas.request_focus();
-            self.shown.selected = Some(item);
-            if is_double {
-                self.act(Some(item));
-            }
-        }
-    }
-
-    /// What a double click or Enter does.
-    fn act(&mut self, item: Option<Item>) -> bool {
-        match item {
-            Some(Item::Group(group)) => {
-                self.toggle(group);
-                true
-            }
-            Some(Item::Node(node)) => self.enter(node),
-            _ => false,
-        }
-    }
-
-    /// Arrows go along the edges, Enter opens, Escape lets go.
-    fn keys(&mut self, ui: &Ui, canvas: &Response, scene: &Scene, of: &Outlined) {
-        if !canvas.has_focus() {
-            return;
-        }
-        let filter =
-            egui::EventFilter { horizontal_arrows: true, vertical_arrows: true, ..Default::default() };
-        ui.memory_mut(|memory| memory.set_focus_lock_filter(canvas.id, filter));
-        let pressed = |key| ui.input(|input| input.key_pressed(key) && !input.modifiers.any());
-        for key in [Key::ArrowUp, Key::ArrowDown, Key::ArrowLeft, Key::ArrowRight] {
-            if pressed(key)
-                && let Some(item) = walk::step(scene, self.shown.selected, key)
-            {
-                self.shown.selected = Some(item);
-                self.keep_in_sight(scene, item, canvas.rect);
-            }
-        }
-        if pressed(Key::Enter) || pressed(Key::Space) {
-            self.act(self.shown.selected);
-        }
-        if pressed(Key::Escape) {
-            self.shown.selected = None;
-        }
-        if pressed(Key::Backspace)
-            && let Some(group) = self.shown.selected.and_then(|item| walk::around(of, item))
-        {
-            if let Some(open) = &mut self.shown.open {
-                open.remove(&group);
-            }
-            self.shown.selected = Some(Item::Group(group));
-            self.shown.anchor = self.shown.selected;
-        }
-        for (key, factor) in [(Key::Plus, 1.25), (Key::Equals, 1.25), (Key::Minus, 0.8)] {
-            if pressed(key) {
-                self.zoom(Some(factor));
-            }
-        }
-        if pressed(Key::Num0) {
-            self.zoom(None);
-        }
-    }
-
-    /// Moves as little as is needed to see an item.
-    fn keep_in_sight(&mut self, scene: &Scene, item: Item, place: Rect) {
-        let Some(rect) = scene.rect(item) else { return };
-        let sight = self.camera.sight(place, scene.size());
-        let corner = |at: Pos2| sight.to_screen(f64::from(at.x), f64::from(at.y));
-        let seen = Rect::from_min_max(corner(rect.min), corner(rect.max));
-        let inner = place.shrink(24.0);
-        let by = |low: f32, high: f32, from: f32, to: f32| {
-            if low < from { low - from } else { (high - to).max(0.0).min((low - from).max(0.0)) }
-        };
-        let by = [
-            by(seen.left(), seen.right(), inner.left(), inner.right()),
-            by(seen.top(), seen.bottom(), inner.top(), inner.bottom()),
-        ];
-        if by != [0.0; 2] {
-            self.camera.fit = false;
-            self.camera.middle =
-                [0, 1].map(|n| self.camera.middle[n] + f64::from(by[n]) / self.camera.zoom[n]);
-        }
-    }
-
     /// What the status bar says.
     fn say(&self, cx: &mut ViewCx<'_>, of: &Outlined, scene: &Scene, way: Option<&OnWay>) {
         let nodes = display::plural(of.graph.nodes().len() as u64, "node");
@@ -582,6 +428,13 @@ impl GraphView {
         let mut facts = vec![nodes];
         if of.parameters > 0 {
             facts.push(format!("{} parameters", short(of.parameters)));
+        }
+        if of.macs.sum() > 0 {
+            let each = if of.macs.is_per_sample { " a sample" } else { "" };
+            facts.push(format!("{} MACs{each}", short(of.macs.sum())));
+        }
+        if of.outline.hidden() > 0 {
+            facts.push(format!("{} not shown", display::plural(of.outline.hidden(), "constant")));
         }
         if all > 0 {
             let inferred = if inferred > 0 { format!(" ({inferred} inferred)") } else { String::new() };
@@ -648,8 +501,13 @@ impl GraphView {
         self.search.ui(ui);
     }
 
-    /// What colours say, and which ways are shown.
+    /// What colours say, which ways are shown, and whether constants are.
     fn looks(&mut self, ui: &mut Ui) {
+        let mut all = self.with_constants;
+        ui.checkbox(&mut all, theme::dim(Theme::of(ui), "Constants"));
+        if all != self.with_constants {
+            self.show_constants(all);
+        }
         drop_down(ui, self.coloured.words(), "What the colours say", |ui| {
             for one in Coloured::ALL {
                 ui.radio_value(&mut self.coloured, one, one.words());
@@ -688,7 +546,7 @@ impl GraphView {
 
     /// What the inspector tells about.
     fn part(&self) -> Option<GraphPlace> {
-        let of = self.shown.outlined.peek(&()).ready()?;
+        let of = self.shown.outlined.peek(&self.with_constants).ready()?;
         let part = match self.shown.selected.filter(|_| self.mode == Mode::Graph)? {
             Item::Node(node) => GraphPart::Node(node),
             Item::Group(group) => GraphPart::Group(of.outline.group(group)?.path.clone()),
@@ -706,25 +564,6 @@ fn said(ui: &mut Ui, error: &gander::Error, again: impl FnOnce()) {
         }
     } else {
         theme::empty_state(ui, Icon::Problem, "This graph cannot be drawn", &error.to_string());
-    }
-}
-
-/// What a screen reader says of a box.
-fn spoken_words(
-    of: &Outlined,
-    item: Item,
-    is_open: bool,
-    label: &gander::data::graph::labels::Label,
-) -> String {
-    match item {
-        Item::Group(group) => {
-            let count = of.outline.group(group).map_or(0, |group| group.nodes_below);
-            let state = if is_open { "open" } else { "closed" };
-            format!("{}, {state} group of {}", label.title, display::plural(count, "node"))
-        }
-        Item::Node(_) => format!("{} {}", label.title, label.detail).trim_end().to_owned(),
-        Item::Input(_) => format!("{}, input", label.title),
-        Item::Output(_) => format!("{}, output", label.title),
     }
 }
 
@@ -828,13 +667,14 @@ impl View for GraphView {
     }
 
     fn save(&self) -> Value {
-        let of = self.shown.outlined.peek(&()).ready();
+        let of = self.shown.outlined.peek(&self.with_constants).ready();
         let path = |of: &Outlined, id: &GroupId| Some(of.outline.group(*id)?.path.to_string());
         let open = self.shown.open.as_ref().filter(|open| self.bodies.is_empty() && open.len() <= 1_000);
         saved(&GraphState {
             mode: self.mode,
             coloured: self.coloured,
             ways: self.ways,
+            constants: self.with_constants,
             camera: self.bodies.is_empty().then_some(self.camera),
             open: of.zip(open).map(|(of, open)| open.iter().filter_map(|id| path(&of, id)).collect()),
         })
@@ -844,7 +684,7 @@ impl View for GraphView {
         let state: GraphState = restored(kept);
         (self.mode, self.coloured, self.ways) = (state.mode, state.coloured, state.ways);
         self.camera = state.camera.unwrap_or_default().checked();
-        self.kept_open = state.open;
+        (self.kept_open, self.with_constants) = (state.open, state.constants);
     }
 }
 
@@ -855,6 +695,7 @@ struct GraphState {
     mode: Mode,
     coloured: Coloured,
     ways: Ways,
+    constants: bool,
     camera: Option<Camera>,
     open: Option<Vec<String>>,
 }

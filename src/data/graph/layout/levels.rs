@@ -129,6 +129,9 @@ impl Levels {
         }
         for number in 0..graph.nodes().len() as u32 {
             task.check()?;
+            if outline.is_hidden(number) {
+                continue;
+            }
             let item = levels.seen_as(outline, number);
             levels.item(outline, item);
         }
@@ -136,12 +139,15 @@ impl Levels {
             levels.item(outline, Item::Output(*value));
         }
         let source = |value: ValueId| match graph.producer(value) {
-            Some(node) => Some(Source::Node(node as u32)),
+            Some(node) => (!outline.is_hidden(node as u32)).then_some(Source::Node(node as u32)),
             None => (inputs.contains(&value) && graph.value(value)?.weight.is_none())
                 .then_some(Source::Input(value)),
         };
         for (number, node) in graph.nodes().iter().enumerate() {
             task.check()?;
+            if outline.is_hidden(number as u32) {
+                continue;
+            }
             let to = levels.seen_as(outline, number as u32);
             for port in &node.inputs {
                 let Some(value) = port.value else { continue };

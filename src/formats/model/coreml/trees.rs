@@ -185,6 +185,7 @@ fn graph(task: &Task, source: &Source, name: &str, spans: &[Range<u64>]) -> Resu
         Ok(())
     })?;
     let mut builder = Builder::new(name);
+    builder.label_edges();
     let mut parents: HashMap<u64, Vec<(u64, &'static str)>> = HashMap::new();
     for node in nodes.iter().filter(|node| !node.is_leaf()) {
         parents.entry(node.yes).or_default().push((node.id, "true"));

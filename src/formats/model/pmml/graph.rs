@@ -46,6 +46,7 @@ pub(super) fn graph(
     let name = document.attribute(model, "modelName").unwrap_or_else(|| document.name(model));
     let mut made =
         Made { builder: Builder::new(name), fields: HashMap::new(), active: Vec::new(), targets: Vec::new() };
+    made.builder.label_edges();
     made.schema(task, document, model)?;
     let mut problem = None;
     match document.name(model) {

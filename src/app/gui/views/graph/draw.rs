@@ -36,15 +36,18 @@ pub(super) enum Coloured {
     Operator,
     /// How many elements its weights have.
     Parameters,
+    /// How many multiply-accumulates it does.
+    Macs,
 }
 
 impl Coloured {
-    pub(super) const ALL: [Coloured; 2] = [Coloured::Operator, Coloured::Parameters];
+    pub(super) const ALL: [Coloured; 3] = [Coloured::Operator, Coloured::Parameters, Coloured::Macs];
 
     pub(super) fn words(self) -> &'static str {
         match self {
             Coloured::Operator => "Colour: operator",
             Coloured::Parameters => "Colour: parameters",
+            Coloured::Macs => "Colour: MACs",
         }
     }
 }
@@ -223,7 +226,8 @@ impl Look<'_> {
     fn heat(&self, number: usize) -> Option<f32> {
         let (count, most) = match self.coloured {
             Coloured::Operator => return None,
-            Coloured::Parameters => (self.scene.parameters[number], self.scene.most_parameters),
+            Coloured::Parameters => (self.scene.costs[number][0], self.scene.most[0]),
+            Coloured::Macs => (self.scene.costs[number][1], self.scene.most[1]),
         };
         // Counts lie many powers of ten apart.
         Some(((count as f64 + 1.0).ln() / (most as f64 + 1.0).ln().max(f64::MIN_POSITIVE)).clamp(0.0, 1.0)

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use egui::{Pos2, Rect, pos2, vec2};
 use gander::bytes::error::Result;
 use gander::bytes::task::Task;
+use gander::data::adapt::graph_cost::{Macs, macs};
 use gander::data::content::graph::{Graph, ValueId};
 use gander::data::graph::labels::{self, Label};
 use gander::data::graph::{GroupId, Item, Layout, Layouts, Outline, PlacedEdge};
@@ -20,12 +21,12 @@ pub(super) struct Scene {
     pub(super) layout: Layout,
     /// By box.
     pub(super) labels: Vec<Label>,
-    /// By box: elements of the weights in it.
-    pub(super) parameters: Vec<u64>,
+    /// By box: elements of the weights in it, and multiply-accumulates.
+    pub(super) costs: Vec<[u64; 2]>,
     /// By edge.
     pub(super) lines: Vec<Line>,
-    /// The largest count of parameters of a box that is not open.
-    pub(super) most_parameters: u64,
+    /// The largest of both of a box that is not open.
+    pub(super) most: [u64; 2],
 }
 
 /// A line between two boxes.
@@ -47,11 +48,11 @@ impl Scene {
     /// Lays out what is open of a graph.
     pub(super) fn make(
         task: &Task,
-        graph: &Graph,
-        outline: &Outline,
+        of: &Outlined,
         open: &BTreeSet<GroupId>,
         layouts: &Mutex<Layouts>,
     ) -> Result<Self> {
+        let (graph, outline) = (&*of.graph, &of.outline);
         let measure = |item: Item| labels::measure(&labels::label(graph, outline, item));
         let layout = {
             // Another job's panic leaves layouts that are whole: they are replaced, never changed.
@@ -59,10 +60,9 @@ impl Scene {
             layouts.layout(task, graph, outline, open, &measure)?
         };
         let texts = layout.boxes.iter().map(|placed| labels::label(graph, outline, placed.item)).collect();
-        let parameters: Vec<u64> =
-            layout.boxes.iter().map(|placed| parameters(graph, outline, placed.item)).collect();
-        let shown = layout.boxes.iter().zip(&parameters).filter(|(placed, _)| !placed.is_open);
-        let most_parameters = shown.map(|(_, count)| *count).max().unwrap_or(0);
+        let costs: Vec<[u64; 2]> = layout.boxes.iter().map(|placed| of.cost(placed.item)).collect();
+        let shown = layout.boxes.iter().zip(&costs).filter(|(placed, _)| !placed.is_open);
+        let most = shown.fold([0; 2], |most: [u64; 2], (_, cost)| [0, 1].map(|n| most[n].max(cost[n])));
         let mut lines = Vec::with_capacity(layout.edges.len());
         for edge in &layout.edges {
             if lines.len() % 1024 == 0 {
@@ -70,7 +70,7 @@ impl Scene {
             }
             lines.push(line(graph, &layout, edge));
         }
-        Ok(Scene { layout, labels: texts, parameters, lines, most_parameters })
+        Ok(Scene { layout, labels: texts, costs, lines, most })
     }
 
     /// The box of an item.
@@ -86,14 +86,6 @@ impl Scene {
     /// Width and height of all.
     pub(super) fn size(&self) -> [f64; 2] {
         self.layout.size.map(f64::from)
-    }
-}
-
-fn parameters(graph: &Graph, outline: &Outline, item: Item) -> u64 {
-    match item {
-        Item::Node(node) => graph.nodes().get(node as usize).map_or(0, |node| graph.parameters(node)),
-        Item::Group(group) => outline.group(group).map_or(0, |group| group.parameters_below),
-        Item::Input(_) | Item::Output(_) => 0,
     }
 }
 
@@ -130,8 +122,12 @@ fn on_curve([a, b, c, d]: [Pos2; 4], t: f32) -> Pos2 {
     pos2(wa * a.x + wb * b.x + wc * c.x + wd * d.x, wa * a.y + wb * b.y + wc * c.y + wd * d.y)
 }
 
-/// What flows, in few characters: a shape; how many tensors.
+/// What flows, in few characters: a shape; how many tensors; the way of a tree.
 fn text(graph: &Graph, values: &[ValueId]) -> Option<String> {
+    if graph.names_are_labels {
+        let name = &graph.value(*values.first()?)?.name;
+        return (!name.is_empty()).then(|| labels::cut(name));
+    }
     let &[value] = values else { return (values.len() > 1).then(|| format!("{} tensors", values.len())) };
     let shape = graph.value(value)?.shape.as_ref()?;
     if shape.is_empty() {
@@ -158,11 +154,19 @@ pub(super) struct Outlined {
     pub(super) shapes: [u64; 3],
     /// Elements of all weights.
     pub(super) parameters: u64,
+    /// Multiply-accumulates by node.
+    pub(super) macs: Macs,
+    /// By group: those of the nodes in it and below.
+    macs_below: Vec<u64>,
 }
 
 impl Outlined {
-    pub(super) fn make(task: &Task, graph: &Arc<Graph>) -> Result<Self> {
-        let outline = Outline::of(task, graph)?;
+    /// Finds it; nodes that make constants are no boxes where they are not `with_constants`.
+    pub(super) fn make(task: &Task, graph: &Arc<Graph>, with_constants: bool) -> Result<Self> {
+        let mut outline = Outline::of(task, graph)?;
+        if !with_constants {
+            outline = outline.without_constants(task, graph)?;
+        }
         let mut shapes = [0; 3];
         let mut parameters = 0u64;
         for value in graph.values() {
@@ -175,6 +179,33 @@ impl Outlined {
             shapes[1] += u64::from(is_known && value.is_some_and(|value| value.is_inferred));
             shapes[2] += 1;
         }
-        Ok(Outlined { graph: graph.clone(), outline, shapes, parameters })
+        let macs = macs(graph);
+        let mut macs_below = vec![0u64; outline.groups().len()];
+        for (node, count) in macs.nodes.iter().enumerate().filter_map(|(n, macs)| Some((n as u32, (*macs)?)))
+        {
+            task.check()?;
+            for group in outline.ancestors(outline.group_of(node)) {
+                if let Some(sum) = macs_below.get_mut(group.index()) {
+                    *sum = sum.saturating_add(count);
+                }
+            }
+        }
+        Ok(Outlined { graph: graph.clone(), outline, shapes, parameters, macs, macs_below })
+    }
+
+    /// Elements of the weights of an item, and its multiply-accumulates.
+    fn cost(&self, item: Item) -> [u64; 2] {
+        match item {
+            Item::Node(node) => {
+                let node = node as usize;
+                let parameters = self.graph.nodes().get(node).map_or(0, |node| self.graph.parameters(node));
+                [parameters, self.macs.nodes.get(node).copied().flatten().unwrap_or(0)]
+            }
+            Item::Group(group) => [
+                self.outline.group(group).map_or(0, |group| group.parameters_below),
+                self.macs_below.get(group.index()).copied().unwrap_or(0),
+            ],
+            Item::Input(_) | Item::Output(_) => [0; 2],
+        }
     }
 }

@@ -1,6 +1,6 @@
 use egui::accesskit::Role;
 use egui_kittest::Harness;
-use egui_kittest::kittest::Queryable as _;
+use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use gander::data::content::Content;
 use gander::data::content::graph::{Builder, Dimension, Graph, Operation, Port};
 
@@ -97,7 +97,8 @@ fn calm(harness: &mut Harness<'_, ViewHarness<GraphView>>) {
 /// What the boxes in sight are called, from top to bottom.
 fn spoken(harness: &Harness<'_, ViewHarness<GraphView>>) -> Vec<String> {
     let boxes = harness.query_all_by(|node| node.role() == Role::Button && node.is_selected().is_some());
-    let mut boxes: Vec<_> = boxes.map(|node| (node.rect().top(), node.accesskit_node().label().unwrap_or_default())).collect();
+    let mut boxes: Vec<_> =
+        boxes.map(|node| (node.rect().top(), node.accesskit_node().label().unwrap_or_default())).collect();
     boxes.sort_by(|a, b| a.0.total_cmp(&b.0));
     boxes.into_iter().map(|(_, words)| words).collect()
 }

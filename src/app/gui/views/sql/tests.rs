@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use egui_kittest::Harness;
-use egui_kittest::kittest::Queryable as _;
+use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use gander::bytes::source::Source;
 use gander::data::content::Content;
 use gander::data::content::table::MemoryTable;
@@ -158,7 +158,7 @@ fn results(harness: &Harness<'static, ViewHarness>) -> Vec<String> {
         node.role() == egui::accesskit::Role::Tab
             && node.label().is_some_and(|label| label.starts_with("result"))
     });
-    tabs.filter_map(|node| node.label()).collect()
+    tabs.filter_map(|node| node.accesskit_node().label()).collect()
 }
 
 #[test]

@@ -7,7 +7,7 @@ use gander::bytes::display::{plural, short_arrow_type};
 use gander::bytes::error::{Error, Result};
 use gander::bytes::task::Task;
 use gander::data::cell;
-use gander::data::content::{Content, Table};
+use gander::data::content::Content;
 use gander::data::format::Options;
 use gander::jobs::{JobSpec, Jobs, Slot};
 
