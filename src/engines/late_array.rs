@@ -15,7 +15,7 @@ type Make = dyn Fn(&Task) -> Result<Bytes> + Send + Sync;
 /// What was made.
 enum Made {
     /// All elements.
-    All(Plain),
+    All(Box<Plain>),
     /// The first ones, at least one.
     First(Bytes),
 }
@@ -63,7 +63,7 @@ impl LateArray {
             true => Made::First(bytes),
             false => {
                 let source = Source::memory("elements", bytes);
-                Made::All(Plain::new(source, 0, self.dtype.clone(), self.shape.clone())?)
+                Made::All(Box::new(Plain::new(source, 0, self.dtype.clone(), self.shape.clone())?))
             }
         })
     }

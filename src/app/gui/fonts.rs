@@ -142,7 +142,7 @@ fn read(folders: &[PathBuf]) -> Option<Vec<u8>> {
         let is_font = [".ttf", ".otf", ".ttc"].iter().any(|ending| name.ends_with(ending));
         let rank = KNOWN.iter().position(|known| name.starts_with(known)).filter(|_| is_font)?;
         // The usual weight first.
-        Some((rank, !(name.contains("regular") || !name.contains('-')), name))
+        Some((rank, !name.contains("regular") && name.contains('-'), name))
     };
     let mut fonts: Vec<_> = files.into_iter().filter_map(|path| Some((rank(&path)?, path))).collect();
     fonts.sort();

@@ -279,7 +279,8 @@ mod tests {
     #[test]
     fn a_million_levels_are_no_harm() {
         let count = (1 << 21) + 1;
-        let children = |node: usize| Ok((node % 2 == 0 && node + 2 < count).then_some([node + 1, node + 2]));
+        let children =
+            |node: usize| Ok((node.is_multiple_of(2) && node + 2 < count).then_some([node + 1, node + 2]));
         let mut order = super::super::reachable(count, children).unwrap();
         order.sort_unstable();
         let step = |node: usize| {

@@ -85,12 +85,10 @@ fn arrow(types: &str) -> Option<usize> {
     let bytes = types.as_bytes();
     let mut depth = 0usize;
     for (at, byte) in bytes.iter().enumerate() {
+        let is_arrow = at > 0 && bytes.get(at - 1) == Some(&b'-');
         match byte {
-            b'>' if at > 0 && bytes.get(at - 1) == Some(&b'-') => {
-                if depth == 0 {
-                    return Some(at + 1);
-                }
-            }
+            b'>' if is_arrow && depth == 0 => return Some(at + 1),
+            b'>' if is_arrow => {}
             b'<' | b'(' | b'[' | b'{' => depth += 1,
             b'>' | b')' | b']' | b'}' => depth = depth.saturating_sub(1),
             _ => {}

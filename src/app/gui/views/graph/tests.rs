@@ -246,7 +246,7 @@ fn the_session_keeps_what_is_open() {
     let graph = Arc::new(blocks());
     let mut again = GraphView::new(&graph);
     again.restore(&kept);
-    harness.state_mut().view = Box::new(again);
+    *harness.state_mut().view = again;
     calm(&mut harness);
     assert_eq!(spoken(&harness).len(), 4);
 }

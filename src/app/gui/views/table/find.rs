@@ -321,10 +321,7 @@ pub(super) fn marks(text: &str, wanted: &str) -> Vec<std::ops::Range<usize>> {
         let (mut left, mut taken) = (wanted, 0);
         for c in rest.chars() {
             for small in c.to_lowercase() {
-                left = match left.strip_prefix(small) {
-                    Some(rest) => rest,
-                    None => return None,
-                };
+                left = left.strip_prefix(small)?;
                 if left.is_empty() {
                     return Some(taken + c.len_utf8());
                 }

@@ -49,7 +49,7 @@ impl Step<'_> {
             "Squeeze" => {
                 let literal = self.literal(0)?;
                 (!literal.is_scalar && literal.items.len() == 1)
-                    .then(|| Literal { is_scalar: true, ..literal })
+                    .then_some(Literal { is_scalar: true, ..literal })
             }
             "Reshape" => {
                 let literal = self.literal(0)?;
