@@ -14,6 +14,7 @@
 
 pub mod batch;
 pub mod copy;
+mod destination;
 mod items;
 mod layout;
 mod look;
@@ -24,9 +25,9 @@ mod targets;
 mod values;
 mod verify;
 
+use destination::Destination;
 pub use items::{Around, Item, NamedFiles, Selection, gather};
 pub use layout::{LAYOUT, has_layouts};
-use output::Output;
 pub use targets::{TARGETS, Target};
 pub use values::{CAST, DTYPE, VALUES, is_choice};
 pub use verify::{Check, VERIFIED};
@@ -40,8 +41,8 @@ use crate::data::adapt::{
 };
 use crate::data::content::{Array, Content, Image, Kind, Table};
 use crate::data::format::{
-    ArrayPictures, CHANNELS, Data, Loss, LossKind, Metadata, Options, Payload, Sink, WriteAdditions,
-    WriteFile, WriteFiles, WriteTo, loss, note, unturned,
+    ArrayPictures, CHANNELS, Data, Loss, LossKind, Metadata, Options, Payload, Sink, WriteTo, loss, note,
+    unturned,
 };
 use crate::data::scan::array_bytes;
 use crate::engines::samples::FILES;
@@ -574,7 +575,7 @@ impl Plan {
         if let Some(bytes) = self.bytes.filter(|_| self.target.writer.plain) {
             output::check_space(path, bytes)?;
         }
-        let output = Out::create(self.target, &self.options, path, consent.overwrite)?;
+        let output = Destination::create(self.target, &self.options, path, consent.overwrite)?;
         self.fill(task, output, consent)
     }
 
@@ -592,11 +593,11 @@ impl Plan {
         };
         refuse(&self.losses, consent)?;
         let output = output::Addition::open(task, path, append.known)?;
-        self.fill(task, Out::Addition(output, append.write), consent)
+        self.fill(task, Destination::Addition(output, append.write), consent)
     }
 
     /// Writes everything to `output`, and makes it be there.
-    fn fill(&self, task: &Task, mut output: Out, consent: Consent) -> Result<Done> {
+    fn fill(&self, task: &Task, mut output: Destination, consent: Consent) -> Result<Done> {
         self.nulls.fill(consent.lose);
         let mut overrides = Overrides::new();
         let mut notes;
@@ -748,52 +749,6 @@ fn column_losses(field: &Field, nulls: Option<u64>) -> Vec<Loss> {
 /// One array of a name.
 fn one(name: &str, array: Arc<dyn Array>) -> Data {
     Data::Arrays(vec![(name.to_owned(), array)])
-}
-
-/// Where a conversion writes to.
-enum Out {
-    File(Output, WriteFile),
-    Folder(output::Folder, WriteFiles),
-    Addition(output::Addition, WriteAdditions),
-}
-
-impl Out {
-    fn create(target: &Target, options: &Options, path: &Path, overwrite: bool) -> Result<Self> {
-        let write = target.writer.write;
-        Ok(match write {
-            WriteTo::Either { folder, .. } if write.is_folder(options) => {
-                Out::Folder(output::Folder::create(path)?, folder)
-            }
-            WriteTo::File(file) | WriteTo::Either { file, .. } => {
-                Out::File(Output::create(path, overwrite)?, file)
-            }
-            WriteTo::Folder(write) => Out::Folder(output::Folder::create(path)?, write),
-        })
-    }
-
-    fn write(&mut self, task: &Task, payload: &Payload, options: &Options) -> Result<()> {
-        match self {
-            Out::File(file, write) => write(task, payload, options, file),
-            Out::Folder(folder, write) => write(task, payload, options, folder),
-            Out::Addition(folder, write) => write(task, payload, options, folder),
-        }
-    }
-
-    fn restart(&mut self) -> Result<()> {
-        match self {
-            Out::File(file, _) => file.restart(),
-            Out::Folder(folder, _) => folder.restart(),
-            Out::Addition(folder, _) => folder.restart(),
-        }
-    }
-
-    fn commit(self) -> Result<u64> {
-        match self {
-            Out::File(file, _) => file.commit(),
-            Out::Folder(folder, _) => folder.commit(),
-            Out::Addition(folder, _) => folder.finish(),
-        }
-    }
 }
 
 /// The refusal of serious losses without consent.

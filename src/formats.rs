@@ -123,6 +123,7 @@ pub mod plain {
 /// Every format, in the order in which they are asked.
 pub static FORMATS: &[&Format] = &[
     // folders that are one thing
+    &model::coreml::FORMAT,
     &model::tf_savedmodel::FORMAT,
     &model::tf_checkpoint::FORMAT,
     &model::coreml::PACKAGE,
@@ -173,7 +174,6 @@ pub static FORMATS: &[&Format] = &[
     &model::gguf::FORMAT,
     &model::ggml::FORMAT,
     &model::mxnet_params::FORMAT,
-    &model::coreml::FORMAT,
     &model::onnx::FORMAT,
     &model::tfjs::FORMAT,
     &model::mxnet_symbol::FORMAT,

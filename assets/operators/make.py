@@ -13,6 +13,7 @@ a type; `option`: single, optional or variadic; `text`), `attributes` (`name`, `
 
 import json
 import lzma
+import math
 import re
 import sys
 import textwrap
@@ -170,9 +171,21 @@ def tensorflow():
     return operators
 
 
+def finite(value):
+    """JSON has no infinities: they are texts."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "nan" if math.isnan(value) else "infinity" if value > 0 else "-infinity"
+    if isinstance(value, list):
+        return [finite(item) for item in value]
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    return value
+
+
 def write(name, operators):
-    text = json.dumps(operators, ensure_ascii=False, separators=(",", ":")).encode()
-    packed = lzma.compress(text, lzma.FORMAT_XZ, lzma.CHECK_CRC32, preset=9 | lzma.PRESET_EXTREME)
+    text = json.dumps(finite(operators), ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": 4 << 20}]
+    packed = lzma.compress(text, lzma.FORMAT_XZ, lzma.CHECK_CRC32, filters=filters)
     (HERE / name).write_bytes(packed)
     print(f"{name}: {len(operators)} operators, {len(text)} bytes, {len(packed)} packed")
 

@@ -8,7 +8,7 @@
 //! 2. [`theme`], colours, sizes, spaces and small widgets.
 //! 3. [`texture`], pictures in the memory of the graphics card.
 //! 4. [`timings`], when the first frames were drawn.
-//! 5. [`ui`], what several views share: lists, trees, the canvas, drop-downs, splitters, tabs, cut and long texts, JSON.
+//! 5. [`fonts`], characters of fonts of the system; [`ui`], what several views share: lists, trees, the canvas, drop-downs, splitters, tabs, cut and long texts, JSON.
 //! 6. [`grid`], rows and columns of cells, as many as there are.
 //! 7. [`facts`], a node in a few words.
 //! 8. [`search`], nodes by name, dtype, shape and kind.

@@ -683,7 +683,7 @@ fn a_mistake_of_a_filter_has_its_place_in_what_was_written() {
     let key = Sort { expression: true, ..Sort::by("id +", Order::Ascending) };
     for (filter, sort, line, start) in [
         (filter, vec![], 2, "WHERE id > 1\nAND ".len()),
-        (Filter::default(), vec![key], 1, "ORDER BY id + ".len()),
+        (Filter::default(), vec![key], 1, "ORDER BY id +".len()),
     ] {
         let text = clauses(&filter, &sort, table.schema());
         let Err(Failure::Sql(mistake)) = filtered(&engine, &task, &table, &filter, &sort) else {

@@ -80,11 +80,13 @@ impl Explorer {
         }
         let mut root = Branch::new(document.root.clone(), String::new());
         // Rows are looked at in the tab: as a list of their numbers they would push everything else away.
-        let rows = match &document.root.content {
-            Some(Content::Table(table)) => Some(table.rows().exact()),
-            _ => None,
+        let is_records = match &document.root.content {
+            Some(Content::Table(table)) if !document.source.is_folder() => {
+                table.rows().exact().is_none_or(|rows| document.root.child_count() == Some(rows))
+            }
+            _ => false,
         };
-        let unfold = unfold && rows != Some(document.root.child_count());
+        let unfold = unfold && !is_records;
         root.open = (unfold || open.iter().any(String::is_empty)) && root.node.has_children();
         self.roots.insert(file.id, root);
         self.reopen.entry(file.id).or_default().extend(open);

@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex};
 use egui::{Key, Rect, Role, Sense, Ui, WidgetInfo};
 use gander::bytes::display;
 use gander::data::adapt::graph as tables;
+use gander::data::content::Table;
 use gander::data::content::graph::{Graph, ValueId};
 use gander::data::format::Data;
 use gander::data::graph::labels::short;
@@ -113,7 +114,7 @@ pub(super) struct GraphView {
     /// Whether nodes that make constants are boxes.
     with_constants: bool,
     search: Search,
-    table: Option<(Mode, TableView)>,
+    table: Option<(Mode, Arc<dyn Table>, TableView)>,
     resolver: ReferenceResolver,
     /// Whether the pointer holds the map.
     on_map: bool,
@@ -522,7 +523,7 @@ impl GraphView {
 
     /// The nodes or edges as a table like any other.
     fn table(&mut self, mode: Mode) -> Option<&mut TableView> {
-        if self.table.as_ref().is_none_or(|(made, _)| *made != mode) {
+        if self.table.as_ref().is_none_or(|(made, ..)| *made != mode) {
             let graph = self.current();
             let made = match mode {
                 Mode::Nodes => tables::nodes(graph),
@@ -530,18 +531,19 @@ impl GraphView {
                 Mode::Graph => return None,
             };
             let name = if mode == Mode::Nodes { "nodes" } else { "edges" };
-            self.table = Some((mode, TableView::new(name, made.ok()?)));
+            let made = made.ok()?;
+            self.table = Some((mode, made.clone(), TableView::new(name, made)));
         }
-        self.table.as_mut().map(|(_, table)| table)
+        self.table.as_mut().map(|(.., table)| table)
     }
 
     fn shown_table(&self) -> Option<&TableView> {
-        self.table.as_ref().filter(|(made, _)| *made == self.mode).map(|(_, table)| table)
+        self.table.as_ref().filter(|(made, ..)| *made == self.mode).map(|(.., table)| table)
     }
 
     fn shown_table_mut(&mut self) -> Option<&mut TableView> {
         let mode = self.mode;
-        self.table.as_mut().filter(|(made, _)| *made == mode).map(|(_, table)| table)
+        self.table.as_mut().filter(|(made, ..)| *made == mode).map(|(.., table)| table)
     }
 
     /// What the inspector tells about.
@@ -659,7 +661,10 @@ impl View for GraphView {
     }
 
     fn export(&self) -> Option<(String, Data)> {
-        self.shown_table().and_then(View::export)
+        let (_, whole, _) = self.table.as_ref().filter(|(made, ..)| *made == self.mode)?;
+        let words = if self.mode == Mode::Nodes { "the table of nodes" } else { "the table of edges" };
+        let part = self.shown_table().and_then(View::export);
+        Some(part.unwrap_or_else(|| (words.to_owned(), Data::Table(whole.clone()))))
     }
 
     fn is_drawing(&self) -> bool {

@@ -96,7 +96,7 @@ fn calm(harness: &mut Harness<'_, ViewHarness<GraphView>>) {
 
 /// What the boxes in sight are called, from top to bottom.
 fn spoken(harness: &Harness<'_, ViewHarness<GraphView>>) -> Vec<String> {
-    let boxes = harness.query_all_by(|node| node.role() == Role::Button && node.is_selected().is_some());
+    let boxes = harness.query_all_by(|node| node.role() == Role::Button && node.toggled().is_some());
     let mut boxes: Vec<_> =
         boxes.map(|node| (node.rect().top(), node.accesskit_node().label().unwrap_or_default())).collect();
     boxes.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -105,7 +105,9 @@ fn spoken(harness: &Harness<'_, ViewHarness<GraphView>>) -> Vec<String> {
 
 fn rect(harness: &Harness<'_, ViewHarness<GraphView>>, begins: &str) -> Rect {
     let is = |label: Option<String>| label.is_some_and(|label| label.starts_with(begins));
-    harness.get_by(|node| node.role() == Role::Button && is(node.label())).rect()
+    let all = harness.query_all_by(|node| node.role() == Role::Button && node.toggled().is_some());
+    let first = all.filter(|node| is(node.accesskit_node().label())).map(|node| node.rect());
+    first.min_by(|a, b| a.top().total_cmp(&b.top())).unwrap()
 }
 
 fn close_all(harness: &mut Harness<'_, ViewHarness<GraphView>>) {

@@ -81,7 +81,7 @@ fn each_statement_has_a_result_and_knows_those_before_it() {
     until(&mut harness, |h| h.query_by_label("result3 failed").is_some());
     assert!(harness.query_by_label("result4 not run").is_some());
     harness.get_by_label("result2").click();
-    until(&mut harness, |h| h.state().view.export().is_some_and(|(words, _)| words == "result2: 1 rows"));
+    until(&mut harness, |h| h.state().view.export().is_some_and(|(words, _)| words == "result2: 1 row"));
     // What failed says where, in the text as a whole.
     harness.get_by_label("result3 failed").click();
     until(&mut harness, |h| h.query_by_label("Go to the place").is_some());

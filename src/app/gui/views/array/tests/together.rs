@@ -91,7 +91,7 @@ fn the_next_nan_and_the_next_missing_value_are_found_in_every_mode() {
     settle(&mut harness);
     harness.remove_cursor();
     settle(&mut harness);
-    assert!(harness.state().status.under.starts_with("a[0, 5] = -"), "{}", harness.state().status.under);
+    assert!(harness.state().status.under.starts_with("a[0, 5] = −Inf"), "{}", harness.state().status.under);
     let scaling = Scaling { scale: 0.5, offset: 0.0, fill: vec![9.0], valid: None };
     let facts = ArrayFacts { scaling: Some(scaling), ..ArrayFacts::default() };
     let bytes = (0..40u8).map(|n| if n % 20 == 17 { 9 } else { 1 }).collect();
