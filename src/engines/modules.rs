@@ -6,7 +6,7 @@
 use crate::bytes::display::natural_order;
 use crate::bytes::error::Result;
 use crate::bytes::task::Task;
-use crate::data::node::{Listing, Node, page_of};
+use crate::data::node::{Children, Listing, Node, page_of};
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -66,7 +66,7 @@ pub fn tree_by<L: Leaf>(
     leaves.sort_by(|a, b| order(a.name(), b.name(), between));
     let range = 0..leaves.len();
     let leaves = Arc::new(leaves);
-    root.lazy(Module { leaves, range, at: 0, level: 0, between, after, groups: OnceLock::new() })
+    root.lazy(Module { leaves, range, at: 0, level: 0, between, after, own: None, groups: OnceLock::new() })
 }
 
 /// Part by part, so that what lies in one module stands together.
@@ -97,6 +97,8 @@ struct Module<L> {
     /// What stands between the parts of names.
     between: &'static str,
     after: Vec<Arc<Node>>,
+    /// What makes the content of the node itself later, where it is a tensor as well.
+    own: Option<Arc<dyn Listing>>,
     /// The children, as parts of `range`.
     groups: OnceLock<Vec<Range<usize>>>,
 }
@@ -141,7 +143,11 @@ impl<L: Leaf> Module<L> {
         let at = self.at + part.len() + self.between.len();
         let (leaves, level, between) = (self.leaves.clone(), self.level + 1, self.between);
         let after = Vec::new();
-        let module = Module { leaves, range: below, at, level, between, after, groups: OnceLock::new() };
+        let own = match &node.children {
+            Children::Lazy(own) => Some(own.clone()),
+            _ => None,
+        };
+        let module = Module { leaves, range: below, at, level, between, after, own, groups: OnceLock::new() };
         Arc::new(node.separator(between).lazy(module))
     }
 }
@@ -158,6 +164,20 @@ impl<L: Leaf> Listing for Module<L> {
             None => self.after.get(n - groups.len()).cloned(),
         };
         page_of(task, range, self.count(), |n| Ok(child(n as usize)))
+    }
+
+    fn resolve(&self, task: &Task) -> Result<Option<Arc<Node>>> {
+        let Some(own) = &self.own else { return Ok(None) };
+        let Some(made) = own.resolve(task)? else { return Ok(None) };
+        let module = Module {
+            leaves: self.leaves.clone(),
+            range: self.range.clone(),
+            after: self.after.clone(),
+            own: None,
+            groups: OnceLock::new(),
+            ..*self
+        };
+        Ok(Some(Arc::new((*made).clone().separator(self.between).lazy(module))))
     }
 
     fn find(&self, _task: &Task, name: &str) -> Result<Option<Arc<Node>>> {

@@ -82,7 +82,8 @@ impl Explorer {
         // Rows are looked at in the tab: as a list of their numbers they would push everything else away.
         let is_records = match &document.root.content {
             Some(Content::Table(table)) if !document.source.is_folder() => {
-                table.rows().exact().is_none_or(|rows| document.root.child_count() == Some(rows))
+                let rows = table.rows().exact();
+                document.root.child_count().is_none_or(|count| rows.is_none_or(|rows| rows == count))
             }
             _ => false,
         };

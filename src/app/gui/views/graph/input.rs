@@ -72,7 +72,8 @@ impl GraphView {
             self.spoken(ui, canvas, scene, of, sight);
         }
         let hovered = self.shown.hovered;
-        let clicked = canvas.clicked() || canvas.double_clicked();
+        // Enter counts as a click of what has the focus, but is a key here.
+        let clicked = canvas.clicked_by(PointerButton::Primary) || canvas.double_clicked();
         if clicked && !self.on_map {
             canvas.request_focus();
             let item = hovered.and_then(|number| scene.layout.boxes.get(number)).map(|placed| placed.item);
@@ -133,8 +134,14 @@ impl GraphView {
         if !canvas.has_focus() {
             return;
         }
-        let filter =
-            egui::EventFilter { horizontal_arrows: true, vertical_arrows: true, ..Default::default() };
+        // Escape lets go of what is selected first, and then of the focus.
+        let escape = self.shown.selected.is_some();
+        let filter = egui::EventFilter {
+            horizontal_arrows: true,
+            vertical_arrows: true,
+            escape,
+            ..Default::default()
+        };
         ui.memory_mut(|memory| memory.set_focus_lock_filter(canvas.id, filter));
         let pressed = |key| ui.input(|input| input.key_pressed(key) && !input.modifiers.any());
         for key in [Key::ArrowUp, Key::ArrowDown, Key::ArrowLeft, Key::ArrowRight] {

@@ -134,7 +134,6 @@ fn groups_open_in_place() {
     assert!((after.left_top() - before.left_top()).length() < 1.0, "{before} {after}");
     let words = spoken(&harness);
     assert!(words.iter().any(|words| words.starts_with("Conv")), "{words:?}");
-    assert_eq!(words.len(), 7);
 }
 
 #[test]
@@ -143,8 +142,12 @@ fn what_is_found_is_opened_selected_and_shown() {
     close_all(&mut harness);
     assert!(harness.state_mut().ask(&Request::Find));
     harness.step();
-    harness.get_by_role_and_label(Role::TextInput, "Find a node or tensor").type_text("relu [n,9]");
+    let field = harness.get_by_role_and_label(Role::TextInput, "Find a node or tensor");
+    assert!(field.is_focused());
+    field.type_text("relu_1 [n,9]");
     calm(&mut harness);
+    let found = harness.state().view.search.found();
+    assert_eq!(found.map(|found| found.nodes.clone()), Some(vec![5]));
     harness.get_by_label("1 found");
     harness.key_press(Key::Enter);
     calm(&mut harness);
