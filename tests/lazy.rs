@@ -21,6 +21,10 @@ const AT_MOST: u64 = 1 << 20;
 /// Formats that have no file of a gigabyte.
 const NOT_HERE: &[(&str, &str)] = &[
     ("avif", "recognised by its first box and written, not read"),
+    ("svg", "written, not read"),
+    ("dot", "written, not read"),
+    ("mermaid", "written, not read"),
+    ("mlir", "a text read as a whole, up to a limit; weights stand in other files"),
     ("flac", "its frames are numbered, so that no pattern of them is a file; its own test says what is read"),
     ("safetensors_sharded", "a folder"),
     ("gguf_split", "a folder"),

@@ -53,7 +53,12 @@ impl Scene {
         layouts: &Mutex<Layouts>,
     ) -> Result<Self> {
         let (graph, outline) = (&*of.graph, &of.outline);
-        let measure = |item: Item| labels::measure(&labels::label(graph, outline, item));
+        let measure = |item: Item| {
+            let [width, height] = labels::measure(&labels::label(graph, outline, item));
+            // Groups have a sign behind their names.
+            let sign = if matches!(item, Item::Group(_)) { 14.0 } else { 0.0 };
+            [width + sign, height]
+        };
         let layout = {
             // Another job's panic leaves layouts that are whole: they are replaced, never changed.
             let mut layouts = layouts.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
