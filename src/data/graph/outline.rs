@@ -64,29 +64,11 @@ pub struct Outline {
 
 impl Outline {
     /// The outline of a graph by [`Operation::group`]; where no node has a group, by the modules of the weights
-    /// (`layer1.0.conv1.weight`) as far as these are one after the other in the graph. A node that would be alone in its
-    /// group lies in the one around it.
+    /// (`layer1.0.conv1.weight`) as far as these are one after the other in the graph.
     ///
     /// # Errors
     /// `Cancelled`.
     pub fn of(task: &Task, graph: &Graph) -> Result<Self> {
-        let all = Outline::of_all(task, graph)?;
-        let path = |number: usize, _: &Operation| {
-            let mut id = all.group_of(number as u32);
-            while let Some(group) = all.group(id).filter(|group| group.nodes_below == 1)
-                && let Some(parent) = group.parent
-            {
-                id = parent;
-            }
-            all.group(id).map_or("", |group| group.path.as_ref())
-        };
-        let mut outline = Outline::by(task, graph, path)?;
-        outline.is_derived = all.is_derived && outline.groups.len() > 1;
-        Ok(outline)
-    }
-
-    /// The outline with groups of one node too.
-    fn of_all(task: &Task, graph: &Graph) -> Result<Self> {
         let nodes = graph.nodes();
         if nodes.iter().all(|node| node.group.is_empty()) {
             let paths = derived::paths(task, graph)?;
@@ -176,6 +158,25 @@ impl Outline {
             is_derived: self.is_derived,
             hidden: self.hidden,
         }
+    }
+
+    /// The same without groups of one node: that lies in the group around it.
+    ///
+    /// # Errors
+    /// `Cancelled`.
+    pub fn without_lone(self, task: &Task, graph: &Graph) -> Result<Self> {
+        let path = |number: usize, _: &Operation| {
+            let mut id = self.group_of(number as u32);
+            while let Some(group) = self.group(id).filter(|group| group.nodes_below == 1)
+                && let Some(parent) = group.parent
+            {
+                id = parent;
+            }
+            self.group(id).map_or("", |group| group.path.as_ref())
+        };
+        let mut outline = Outline::by(task, graph, path)?;
+        outline.is_derived = self.is_derived && outline.groups.len() > 1;
+        Ok(outline)
     }
 
     /// The same without boxes for nodes that make constants: those that take nothing but weights, and are not all there

@@ -168,7 +168,7 @@ pub(super) struct Outlined {
 impl Outlined {
     /// Finds it; nodes that make constants are no boxes where they are not `with_constants`.
     pub(super) fn make(task: &Task, graph: &Arc<Graph>, with_constants: bool) -> Result<Self> {
-        let mut outline = Outline::of(task, graph)?;
+        let mut outline = Outline::of(task, graph)?.without_lone(task, graph)?;
         if !with_constants {
             outline = outline.without_constants(task, graph)?;
         }
