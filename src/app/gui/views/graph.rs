@@ -21,7 +21,7 @@ use gander::data::content::Table;
 use gander::data::content::graph::{Graph, ValueId};
 use gander::data::format::Data;
 use gander::data::graph::labels::short;
-use gander::data::graph::{GroupId, Item, Kind, Layouts};
+use gander::data::graph::{GroupId, Item, Layouts};
 use gander::jobs::{JobSpec, Slot};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -114,6 +114,7 @@ pub(super) struct GraphView {
     /// Whether nodes that make constants are boxes.
     with_constants: bool,
     search: Search,
+    tables: Slot<Mode, Arc<dyn Table>>,
     table: Option<(Mode, Arc<dyn Table>, TableView)>,
     resolver: ReferenceResolver,
     /// Whether the pointer holds the map.
@@ -134,6 +135,7 @@ impl GraphView {
             ways: Ways::default(),
             with_constants: false,
             search: Search::default(),
+            tables: Slot::default(),
             table: None,
             resolver: ReferenceResolver::default(),
             on_map: false,
@@ -184,6 +186,7 @@ impl GraphView {
     fn leave_scene(&mut self) {
         self.shown = Shown::default();
         (self.camera, self.table) = (Camera::default(), None);
+        self.tables.clear();
         self.search.leave();
     }
 
@@ -402,7 +405,7 @@ impl GraphView {
         };
         let painter = ui.painter().with_clip_rect(place);
         look.paint(&painter);
-        look.legend(&painter, &kinds(&scene));
+        look.legend(&painter, &scene.kinds);
         let map = look.map(&painter);
         self.map_input(&response, map);
         self.say(cx, &of, &scene, way.as_deref());
@@ -479,8 +482,7 @@ impl GraphView {
             self.back_to(depth);
         }
         if self.mode != Mode::Graph {
-            let mode = self.mode;
-            if let Some(table) = self.table(mode) {
+            if let Some(table) = self.table(cx) {
                 table.toolbar(ui, cx);
             }
             return;
@@ -521,20 +523,20 @@ impl GraphView {
         });
     }
 
-    /// The nodes or edges as a table like any other.
-    fn table(&mut self, mode: Mode) -> Option<&mut TableView> {
-        if self.table.as_ref().is_none_or(|(made, ..)| *made != mode) {
-            let graph = self.current();
-            let made = match mode {
-                Mode::Nodes => tables::nodes(graph),
-                Mode::Edges => tables::edges(graph),
-                Mode::Graph => return None,
-            };
+    /// The nodes or edges as a table like any other, once a job has made it.
+    fn table(&mut self, cx: &ViewCx<'_>) -> Option<&mut TableView> {
+        if self.shown_table().is_none() {
+            let (mode, graph) = (self.mode, self.current().clone());
             let name = if mode == Mode::Nodes { "nodes" } else { "edges" };
-            let made = made.ok()?;
+            let spec = JobSpec::once(format!("{name} of {}", cx.title()));
+            let shown = self.tables.get(cx.jobs, &mode, spec, move |task| {
+                task.check()?;
+                if mode == Mode::Nodes { tables::nodes(&graph) } else { tables::edges(&graph) }
+            });
+            let made: Arc<dyn Table> = (*shown.ready()?).clone();
             self.table = Some((mode, made.clone(), TableView::new(name, made)));
         }
-        self.table.as_mut().map(|(.., table)| table)
+        self.shown_table_mut()
     }
 
     fn shown_table(&self) -> Option<&TableView> {
@@ -567,12 +569,6 @@ fn said(ui: &mut Ui, error: &gander::Error, again: impl FnOnce()) {
     } else {
         theme::empty_state(ui, Icon::Problem, "This graph cannot be drawn", &error.to_string());
     }
-}
-
-/// The kinds of operators that are in a scene, for the legend.
-fn kinds(scene: &Scene) -> Vec<Kind> {
-    let is_there = |kind: &Kind| scene.labels.iter().any(|label| label.kind == Some(*kind));
-    Kind::ALL.into_iter().filter(is_there).collect()
 }
 
 const COMMANDS: &[ViewCommand<GraphView>] = &[
@@ -612,9 +608,12 @@ impl View for GraphView {
         if mode == Mode::Graph {
             return self.graph_ui(ui, cx);
         }
-        match self.table(mode) {
+        match self.table(cx) {
             Some(table) => table.ui(ui, cx),
-            None => theme::empty_state(ui, Icon::Problem, "No table", "The graph has no such table."),
+            None => match self.tables.peek(&mode).error {
+                Some(error) => said(ui, &error, || self.tables.clear()),
+                None => theme::pending(ui, ui.scope_id().with("table"), "Making the table…"),
+            },
         }
     }
 

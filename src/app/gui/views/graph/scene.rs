@@ -9,7 +9,7 @@ use gander::bytes::task::Task;
 use gander::data::adapt::graph_cost::{Macs, macs};
 use gander::data::content::graph::{Graph, ValueId};
 use gander::data::graph::labels::{self, Label};
-use gander::data::graph::{GroupId, Item, Layout, Layouts, Outline, PlacedEdge};
+use gander::data::graph::{GroupId, Item, Kind, Layout, Layouts, Outline, PlacedEdge};
 
 /// Pieces of a curve between two of its ends.
 const PIECES: usize = 8;
@@ -25,6 +25,8 @@ pub(super) struct Scene {
     pub(super) costs: Vec<[u64; 2]>,
     /// By edge.
     pub(super) lines: Vec<Line>,
+    /// The kinds of operators in sight, for the legend.
+    pub(super) kinds: Vec<Kind>,
     /// The largest of both of a box that is not open.
     pub(super) most: [u64; 2],
 }
@@ -64,10 +66,13 @@ impl Scene {
             let mut layouts = layouts.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             layouts.layout(task, graph, outline, open, &measure)?
         };
-        let texts = layout.boxes.iter().map(|placed| labels::label(graph, outline, placed.item)).collect();
+        let texts: Vec<Label> =
+            layout.boxes.iter().map(|placed| labels::label(graph, outline, placed.item)).collect();
         let costs: Vec<[u64; 2]> = layout.boxes.iter().map(|placed| of.cost(placed.item)).collect();
         let shown = layout.boxes.iter().zip(&costs).filter(|(placed, _)| !placed.is_open);
         let most = shown.fold([0; 2], |most: [u64; 2], (_, cost)| [0, 1].map(|n| most[n].max(cost[n])));
+        let is_there = |kind: &Kind| texts.iter().any(|label| label.kind == Some(*kind));
+        let kinds = Kind::ALL.into_iter().filter(is_there).collect();
         let mut lines = Vec::with_capacity(layout.edges.len());
         for edge in &layout.edges {
             if lines.len() % 1024 == 0 {
@@ -75,7 +80,7 @@ impl Scene {
             }
             lines.push(line(graph, &layout, edge));
         }
-        Ok(Scene { layout, labels: texts, costs, lines, most })
+        Ok(Scene { layout, labels: texts, costs, lines, kinds, most })
     }
 
     /// The box of an item.
