@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 type Make = dyn Fn(&Task) -> Result<Bytes> + Send + Sync;
 
 /// What was made.
-enum Made {
+enum Values {
     /// All elements.
     All(Box<Plain>),
     /// The first ones, at least one.
@@ -26,7 +26,7 @@ pub struct LateArray {
     shape: Vec<u64>,
     facts: ArrayFacts,
     make: Box<Make>,
-    made: OnceLock<Made>,
+    made: OnceLock<Values>,
     repeats_last: bool,
 }
 
@@ -55,15 +55,15 @@ impl LateArray {
 }
 
 impl LateArray {
-    fn made(&self, task: &Task) -> Result<Made> {
+    fn made(&self, task: &Task) -> Result<Values> {
         let bytes = (self.make)(task)?;
         let size = self.dtype.size().max(1) as usize;
         Ok(match self.repeats_last {
-            true if bytes.len() < size => Made::First(Bytes::from(vec![0; size])),
-            true => Made::First(bytes),
+            true if bytes.len() < size => Values::First(Bytes::from(vec![0; size])),
+            true => Values::First(bytes),
             false => {
                 let source = Source::memory("elements", bytes);
-                Made::All(Box::new(Plain::new(source, 0, self.dtype.clone(), self.shape.clone())?))
+                Values::All(Box::new(Plain::new(source, 0, self.dtype.clone(), self.shape.clone())?))
             }
         })
     }
@@ -114,8 +114,8 @@ impl Array for LateArray {
             }
         };
         let values = match made {
-            Made::All(plain) => return plain.read(task, region, out),
-            Made::First(values) => values,
+            Values::All(plain) => return plain.read(task, region, out),
+            Values::First(values) => values,
         };
         let size = self.dtype.size().max(1) as usize;
         let last = (values.len() / size).saturating_sub(1);

@@ -25,7 +25,7 @@ use crate::data::node::{Findings, Node, Value};
 use crate::engines::records::Window;
 use arrow::array::{Array, ArrayRef, RecordBatch};
 use arrow::datatypes::SchemaRef;
-use drawing::{Drawings, Drawn};
+use drawing::{Drawings, TreeGraph};
 use parking_lot::Mutex;
 use std::ops::Range;
 use std::sync::Arc;
@@ -72,7 +72,7 @@ pub trait Trees: Send + Sync + 'static {
     ///
     /// # Errors
     /// What is wrong with the tree.
-    fn draw(&self, task: &Task, source: &Source, tree: &Tree) -> Result<Drawn>;
+    fn draw(&self, task: &Task, source: &Source, tree: &Tree) -> Result<TreeGraph>;
 
     /// What is known of a tree by its number: the class that it is of.
     fn about(&self, _number: u64) -> Vec<(String, Value)> {

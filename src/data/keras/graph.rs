@@ -51,7 +51,7 @@ pub fn graph(task: &Task, config: &Json, weights: &mut Weights<'_>) -> Result<Op
     };
     let settings = config.get("config");
     let name = settings.and_then(|settings| settings.get("name")).and_then(Json::as_str).unwrap_or_default();
-    let mut made = Made { builder: Builder::new(name), nodes: 0, task, weights };
+    let mut made = GraphBuilder { builder: Builder::new(name), nodes: 0, task, weights };
     let model = Model { config, layers, name: String::new(), group: String::new(), given: None };
     for output in made.model(&model, 0)? {
         made.builder.output(output);
@@ -121,7 +121,7 @@ struct Call<'a> {
     inputs: Vec<Key>,
 }
 
-struct Made<'a, 'w> {
+struct GraphBuilder<'a, 'w> {
     builder: Builder,
     nodes: usize,
     task: &'a Task,
@@ -149,7 +149,7 @@ impl Known {
     }
 }
 
-impl Made<'_, '_> {
+impl GraphBuilder<'_, '_> {
     /// Adds the layers of a model; gives its outputs.
     fn model(&mut self, model: &Model<'_>, level: usize) -> Result<Vec<ValueId>> {
         let is_sequence = model.config.get("class_name").and_then(Json::as_str) == Some("Sequential");

@@ -86,7 +86,7 @@ pub fn blame(node: &mut Node, problem: Error) {
 }
 
 /// A graph with what lies beside it in its message.
-struct Drawn {
+struct GraphParts {
     graph: Graph,
     constants: Vec<Constant>,
     functions: Option<Node>,
@@ -102,7 +102,7 @@ fn drawn(
     variables: &HashMap<String, Weight>,
     (prefix, constants_at): (&str, &str),
     stored: Option<&HashMap<String, Weight>>,
-) -> Result<Drawn> {
+) -> Result<GraphParts> {
     let functions_at = format!("{prefix}{FUNCTIONS}/");
     let keys = if variables.is_empty() { HashMap::new() } else { restored::keys(task, def)? };
     let handle = |(name, key): (String, String)| Some((name, variables.get(&key)?.clone()));
@@ -150,7 +150,7 @@ fn drawn(
         });
     }
     let functions = (!nodes.is_empty()).then(|| Node::new(FUNCTIONS, "functions").listed(nodes));
-    Ok(Drawn { graph, constants, functions })
+    Ok(GraphParts { graph, constants, functions })
 }
 
 /// A tree of a GraphDef below `root`. Its constants are its weights.

@@ -46,7 +46,7 @@ pub fn branches(yes: usize, no: usize, missing: Option<bool>) -> Vec<(usize, &'s
 }
 
 /// A tree's graph.
-pub struct Drawn {
+pub struct TreeGraph {
     /// The graph.
     pub graph: Graph,
     /// What it leaves out.
@@ -63,7 +63,7 @@ pub fn draw(
     name: String,
     mut order: Vec<(usize, u32)>,
     step: impl Fn(usize) -> Result<Step>,
-) -> Result<Drawn> {
+) -> Result<TreeGraph> {
     let remark = cut(&mut order, NODES);
     let mut builder = Builder::new(name);
     builder.label_edges();
@@ -97,7 +97,7 @@ pub fn draw(
             ..Operation::default()
         })?;
     }
-    Ok(Drawn { graph: builder.finish(), remark })
+    Ok(TreeGraph { graph: builder.finish(), remark })
 }
 
 /// Leaves the topmost levels of a tree of more than `most` nodes; what is to be said of it.
@@ -173,7 +173,7 @@ impl<T: Trees> Drawings<T> {
         let mut node = Node::new(number.to_string(), "tree");
         node.attributes = forest.trees().about(number);
         node.deferred_leaf(move |task| {
-            let Drawn { graph, remark } = forest.drawn(task, number)?;
+            let TreeGraph { graph, remark } = forest.drawn(task, number)?;
             let node = Node::new(number.to_string(), "tree").content(Content::Graph(Arc::new(graph)));
             Ok(match remark {
                 Some(remark) => node.remark(remark),
@@ -185,7 +185,7 @@ impl<T: Trees> Drawings<T> {
 
 impl<T: Trees> Forest<T> {
     /// The graph of a tree.
-    fn drawn(&self, task: &Task, number: u64) -> Result<Drawn> {
+    fn drawn(&self, task: &Task, number: u64) -> Result<TreeGraph> {
         let Some(tree) = self.tree(task, number)? else {
             return Err(Error::malformed(format!("tree {number}: it is not there")));
         };
@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     /// A full tree of so many nodes: the children of `n` are `2n + 1` and `2n + 2`.
-    fn full(count: usize) -> Drawn {
+    fn full(count: usize) -> TreeGraph {
         let children = |node: usize| (node * 2 + 2 < count).then_some([node * 2 + 1, node * 2 + 2]);
         let mut order = super::super::reachable(count, |node| Ok(children(node))).unwrap();
         order.sort_unstable();
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn edges_lead_to_children_and_say_when() {
-        let Drawn { graph, remark } = full(7);
+        let TreeGraph { graph, remark } = full(7);
         let edges: Vec<_> = graph
             .edges()
             .map(|edge| {
@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn of_a_large_tree_the_topmost_levels_are_drawn() {
-        let Drawn { graph, remark } = full((1 << 20) - 1);
+        let TreeGraph { graph, remark } = full((1 << 20) - 1);
         assert_eq!(graph.nodes().len(), NODES - 1);
         assert!(remark.unwrap().contains("1048575 nodes on 20 levels; the first 18"));
         assert_eq!(graph.edges().count(), NODES - 2);
@@ -287,7 +287,7 @@ mod tests {
             let next = children(node)?.map_or(Vec::new(), |[a, b]| vec![(a, "yes"), (b, "no")]);
             Ok(Step { children: next, ..Step::default() })
         };
-        let Drawn { graph, remark } = draw(&Task::new(), String::new(), order, step).unwrap();
+        let TreeGraph { graph, remark } = draw(&Task::new(), String::new(), order, step).unwrap();
         assert!(graph.nodes().len() <= NODES && graph.nodes().len() > NODES / 2);
         assert!(remark.unwrap().contains("1048577 levels"));
     }

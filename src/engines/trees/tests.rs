@@ -25,7 +25,7 @@ impl Trees for Counted {
         Ok(vec![Arc::new(UInt8Array::from(bytes.to_vec()))])
     }
 
-    fn draw(&self, task: &Task, _source: &Source, tree: &Tree) -> Result<Drawn> {
+    fn draw(&self, task: &Task, _source: &Source, tree: &Tree) -> Result<TreeGraph> {
         drawing::draw(task, format!("tree {}", tree.number), vec![(0, 0)], |_| {
             let name = format!("{} from {}", tree.rows, tree.first);
             Ok(drawing::Step { name, ..drawing::Step::default() })

@@ -91,10 +91,21 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
         let what = "what is in closed groups is not drawn (open=all draws it)";
         losses.push(note(LossKind::Nesting, what).if_any());
     }
+    if is_open != "all" && makes_constants(graph) {
+        let what = "nodes that only make constants are not drawn (open=all draws them)";
+        losses.push(note(LossKind::Nesting, what));
+    }
     if !payload.attributes.list.is_empty() {
         losses.push(note(LossKind::Metadata, "the metadata are not kept"));
     }
     losses
+}
+
+/// Whether there are nodes that a drawing leaves out, since what they make is as good as a weight.
+fn makes_constants(graph: &Graph) -> bool {
+    let task = Task::new();
+    let outline = Outline::of(&task, graph).and_then(|outline| outline.without_constants(&task, graph));
+    outline.is_ok_and(|outline| outline.hidden() > 0)
 }
 
 /// A graph as it is drawn.
@@ -108,11 +119,18 @@ struct Drawing<'a> {
 impl<'a> Drawing<'a> {
     fn of(task: &Task, payload: &'a Payload, options: &Options) -> Result<Self> {
         let graph = graph(payload)?;
-        let outline = Outline::of(task, graph)?;
-        let open = match options.choice(&OPEN)? {
-            "all" => outline.all(),
-            "none" => Default::default(),
-            _ => outline.first_open(PAGE),
+        let outline = Outline::of(task, graph)?.without_lone(task, graph)?;
+        let (outline, open) = match options.choice(&OPEN)? {
+            "all" => {
+                let all = outline.all();
+                (outline, all)
+            }
+            "none" => (outline.without_constants(task, graph)?, Default::default()),
+            _ => {
+                let outline = outline.without_constants(task, graph)?;
+                let open = outline.first_open(PAGE);
+                (outline, open)
+            }
         };
         let direction = match options.choice(&DIRECTION)? {
             "right" => Direction::Right,

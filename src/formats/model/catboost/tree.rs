@@ -11,7 +11,7 @@ use crate::bytes::task::Task;
 use crate::data::cell;
 use crate::data::content::graph::Attribute;
 use crate::engines::records::Window;
-use crate::engines::trees::drawing::{self, Drawn, Step, listed};
+use crate::engines::trees::drawing::{self, Step, TreeGraph, listed};
 use crate::engines::trees::{Tree, Trees, reachable};
 use arrow::array::{
     ArrayRef, Float32Builder, Float64Builder, Int32Array, Int64Array, Int64Builder, ListBuilder,
@@ -231,7 +231,7 @@ impl Trees for CatTrees {
         ])
     }
 
-    fn draw(&self, task: &Task, source: &Source, tree: &Tree) -> Result<Drawn> {
+    fn draw(&self, task: &Task, source: &Source, tree: &Tree) -> Result<TreeGraph> {
         let model = &self.model;
         let number = usize::try_from(tree.number).unwrap_or(usize::MAX);
         let name = format!("tree {number}");
@@ -279,7 +279,7 @@ impl CatTrees {
     }
 
     /// An oblivious tree of many leaves: its levels below each other, since all nodes of a level have one condition.
-    fn levels(&self, task: &Task, name: String, tree: usize) -> Result<Drawn> {
+    fn levels(&self, task: &Task, name: String, tree: usize) -> Result<TreeGraph> {
         let range = self.model.range(tree).unwrap_or_default();
         let splits = self.model.splits.get(range).unwrap_or_default();
         let count = splits.len();
@@ -300,7 +300,7 @@ impl CatTrees {
         let remark = format!(
             "the tree has {count} levels; all nodes of a level have one condition and are drawn as one"
         );
-        Ok(Drawn { remark: Some(remark), ..drawn })
+        Ok(TreeGraph { remark: Some(remark), ..drawn })
     }
 
     /// What a condition says, whether it holds where the value is missing, and CatBoost's word for its kind.

@@ -21,7 +21,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// An operation and the constants that it takes.
-pub(super) struct Made {
+pub(super) struct Constexpr {
     pub(super) operator: String,
     pub(super) parameters: HashMap<String, Arc<Constant>>,
     /// How deep such operations lie in it, itself included.
@@ -31,18 +31,18 @@ pub(super) struct Made {
 /// How deep such operations may lie in each other.
 const DEPTH: usize = 4;
 
-impl Made {
+impl Constexpr {
     /// An operation on these constants.
     ///
     /// # Errors
     /// `Limit` where too many lie in each other.
-    pub(super) fn new(operator: String, parameters: HashMap<String, Arc<Constant>>) -> Result<Made> {
+    pub(super) fn new(operator: String, parameters: HashMap<String, Arc<Constant>>) -> Result<Constexpr> {
         let inner = parameters.values().filter_map(|constant| Some(constant.maker()?.depth)).max();
         let depth = 1 + inner.unwrap_or(0);
         if depth > DEPTH {
             return Err(Error::limit(format!("constants that are made of others, more than {DEPTH} deep")));
         }
-        Ok(Made { operator, parameters, depth })
+        Ok(Constexpr { operator, parameters, depth })
     }
 
     fn get(&self, name: &str) -> Result<&Arc<Constant>> {

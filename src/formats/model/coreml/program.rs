@@ -3,7 +3,7 @@
 //! bodies.
 //! <https://apple.github.io/coremltools/docs-guides/source/model-intermediate-language.html>
 
-use super::constexpr::Made;
+use super::constexpr::Constexpr;
 use super::types::{self, Type};
 use super::value::{Constant, Context};
 use super::{Leaf, label};
@@ -55,7 +55,7 @@ pub(super) struct Function<'a> {
 }
 
 /// What goes into an operation.
-enum Given {
+enum Argument {
     /// A value by its name.
     Name(String),
     /// A constant that stands there.
@@ -64,17 +64,17 @@ enum Given {
 
 /// An operation as the file has it.
 #[derive(Default)]
-struct Raw<'a> {
+struct RawOperation<'a> {
     kind: String,
-    inputs: Vec<(String, Vec<Given>)>,
+    inputs: Vec<(String, Vec<Argument>)>,
     outputs: Vec<(String, Type)>,
     blocks: Vec<Part<'a>>,
     attributes: Vec<(String, Constant)>,
 }
 
-impl<'a> Raw<'a> {
-    fn parse(part: Part<'a>) -> Result<Raw<'a>> {
-        let mut raw = Raw::default();
+impl<'a> RawOperation<'a> {
+    fn parse(part: Part<'a>) -> Result<RawOperation<'a>> {
+        let mut raw = RawOperation::default();
         for field in part.fields() {
             let Field { number, value, .. } = field?;
             match number {
@@ -89,9 +89,9 @@ impl<'a> Raw<'a> {
                         }
                         for field in field.value.fields() {
                             match field? {
-                                Field { number: 1, value, .. } => given.push(Given::Name(value.text())),
+                                Field { number: 1, value, .. } => given.push(Argument::Name(value.text())),
                                 Field { number: 2, value, .. } => {
-                                    given.push(Given::Value(Box::new(Constant::parse(value.part())?)));
+                                    given.push(Argument::Value(Box::new(Constant::parse(value.part())?)));
                                 }
                                 _ => {}
                             }
@@ -254,7 +254,7 @@ impl<'a> Function<'a> {
     }
 
     fn operation(&mut self, builder: &mut Builder, part: Part, depth: usize) -> Result<()> {
-        let mut raw = Raw::parse(part)?;
+        let mut raw = RawOperation::parse(part)?;
         if raw.kind == "const" {
             return self.constant(raw);
         }
@@ -307,11 +307,11 @@ impl<'a> Function<'a> {
         builder: &mut Builder,
         operation: &mut Operation,
         (own, port): (&str, String),
-        given: Given,
+        given: Argument,
     ) -> Result<()> {
         let name = match given {
-            Given::Name(name) => name,
-            Given::Value(constant) => {
+            Argument::Name(name) => name,
+            Argument::Value(constant) => {
                 let name = format!("{own}.{port}");
                 self.know(&name, *constant, false)?;
                 name
@@ -341,7 +341,7 @@ impl<'a> Function<'a> {
     }
 
     /// A `const` operation.
-    fn constant(&mut self, raw: Raw) -> Result<()> {
+    fn constant(&mut self, raw: RawOperation) -> Result<()> {
         let value = raw.attributes.into_iter().find(|(name, _)| name == "val").map(|(_, value)| value);
         let (Some(value), Some((name, _))) = (value, raw.outputs.first()) else {
             return Err(Error::malformed("a constant without a value or a name"));
@@ -350,17 +350,17 @@ impl<'a> Function<'a> {
     }
 
     /// An operation that makes constants of others, which it has as inputs or as attributes.
-    fn made(&mut self, raw: Raw) -> Result<()> {
+    fn made(&mut self, raw: RawOperation) -> Result<()> {
         let Some((first, _)) = raw.outputs.first() else { return Ok(()) };
         let first = first.clone();
         let mut parameters = HashMap::new();
         for (name, mut given) in raw.inputs {
             let constant = match given.pop() {
-                Some(Given::Name(known)) => match self.known.get(&known) {
+                Some(Argument::Name(known)) => match self.known.get(&known) {
                     Some(known) => known.constant.clone(),
                     None => return Err(Error::malformed(format!("{}: {known} is no constant", raw.kind))),
                 },
-                Some(Given::Value(constant)) => self.part(&first, &name, *constant),
+                Some(Argument::Value(constant)) => self.part(&first, &name, *constant),
                 None => continue,
             };
             parameters.insert(name, constant);
@@ -369,7 +369,7 @@ impl<'a> Function<'a> {
             let constant = self.part(&first, &name, constant);
             parameters.insert(name, constant);
         }
-        let made = Arc::new(Made::new(raw.kind, parameters)?);
+        let made = Arc::new(Constexpr::new(raw.kind, parameters)?);
         for (n, (name, kind)) in raw.outputs.into_iter().enumerate() {
             self.know(&name, Constant::made(kind, made.clone(), n), true)?;
         }

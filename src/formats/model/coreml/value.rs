@@ -55,7 +55,7 @@ enum Place {
     /// A list, a tuple, a dictionary: as text.
     Other(String),
     /// One of the outputs of an operation.
-    Made(Arc<constexpr::Made>, usize),
+    Constexpr(Arc<constexpr::Constexpr>, usize),
 }
 
 impl Constant {
@@ -98,9 +98,9 @@ impl Constant {
     }
 
     /// An output of an operation that makes constants of others.
-    pub(super) fn made(kind: Type, made: Arc<constexpr::Made>, output: usize) -> Constant {
+    pub(super) fn made(kind: Type, made: Arc<constexpr::Constexpr>, output: usize) -> Constant {
         let shape = kind.fixed().unwrap_or_default();
-        Constant { kind, shape, place: Place::Made(made, output) }
+        Constant { kind, shape, place: Place::Constexpr(made, output) }
     }
 
     /// How many elements it has.
@@ -109,8 +109,8 @@ impl Constant {
     }
 
     /// The operation that makes it of others.
-    pub(super) fn maker(&self) -> Option<&constexpr::Made> {
-        if let Place::Made(made, _) = &self.place { Some(made) } else { None }
+    pub(super) fn maker(&self) -> Option<&constexpr::Constexpr> {
+        if let Place::Constexpr(made, _) = &self.place { Some(made) } else { None }
     }
 
     /// Whether its values lie in another file.
@@ -131,7 +131,7 @@ impl Constant {
     pub(super) fn details(&self) -> Vec<(&'static str, String)> {
         match &self.place {
             Place::Blob { file, offset } => vec![("fileName", file.clone()), ("offset", offset.to_string())],
-            Place::Made(made, _) => vec![("operation", made.operator.clone())],
+            Place::Constexpr(made, _) => vec![("operation", made.operator.clone())],
             _ => Vec::new(),
         }
     }
@@ -225,7 +225,7 @@ impl Constant {
                 let bytes = context.blobs.bytes(task, file, *offset, self.kind.code)?;
                 self.lying(bytes, shape)
             }
-            Place::Made(made, output) => {
+            Place::Constexpr(made, output) => {
                 let whole = made.array(task, context, &self.kind, &self.shape, *output)?;
                 if whole.shape() == shape {
                     return Ok(whole);

@@ -265,9 +265,9 @@ impl Weights {
 }
 
 /// What a layer says of itself.
-struct Said<'a>(&'a [(Arc<str>, Attribute)]);
+struct LayerAttributes<'a>(&'a [(Arc<str>, Attribute)]);
 
-impl Said<'_> {
+impl LayerAttributes<'_> {
     fn find(&self, name: &str) -> Option<&Attribute> {
         self.0.iter().find(|(known, _)| &**known == name).map(|(_, value)| value)
     }
@@ -327,7 +327,7 @@ pub(super) fn shape(
     field: &str,
     attributes: &[(Arc<str>, Attribute)],
 ) -> (Option<Vec<u64>>, usize) {
-    let said = Said(attributes);
+    let said = LayerAttributes(attributes);
     let last = field.rsplit('.').next().unwrap_or(field);
     let shape = match (layer, last) {
         ("convolution", "weights") => said.convolution(),

@@ -10,7 +10,7 @@ use crate::data::cell;
 use crate::data::content::graph::Attribute;
 use crate::data::node::Value;
 use crate::engines::records::Window;
-use crate::engines::trees::drawing::{self, Drawn, Step, float32, listed};
+use crate::engines::trees::drawing::{self, Step, TreeGraph, float32, listed};
 use crate::engines::trees::{Tree, Trees, reachable};
 use arrow::array::{
     ArrayRef, Float32Builder, Float64Builder, Int64Array, Int64Builder, ListBuilder, StringBuilder,
@@ -326,7 +326,7 @@ impl Trees for LgbTrees {
         Ok(columns)
     }
 
-    fn draw(&self, task: &Task, source: &Source, tree: &Tree) -> Result<Drawn> {
+    fn draw(&self, task: &Task, source: &Source, tree: &Tree) -> Result<TreeGraph> {
         let parsed = Parsed::read(task, source, &tree.span)?;
         let inner = parsed.leaves.saturating_sub(1);
         let order = reachable(parsed.leaves + inner, |node| parsed.children(node))?;

@@ -39,7 +39,7 @@ struct Region {
 
 /// What was read of an operation.
 #[derive(Default)]
-struct Draft {
+struct ParsedOperation {
     results: Vec<(String, u64)>,
     name: String,
     operands: Vec<String>,
@@ -147,7 +147,7 @@ impl<'a> Reader<'a> {
         if self.operations.is_multiple_of(512) {
             self.task.check()?;
         }
-        let mut draft = Draft::default();
+        let mut draft = ParsedOperation::default();
         while self.token.kind == Kind::Value {
             let name = self.advance().text.to_owned();
             let mut count = 1;
@@ -172,7 +172,7 @@ impl<'a> Reader<'a> {
     }
 
     /// What stands behind the name of an operation.
-    fn body(&mut self, draft: &mut Draft) -> Result<()> {
+    fn body(&mut self, draft: &mut ParsedOperation) -> Result<()> {
         let is_container = draft.name == "module" || draft.name == "builtin.module";
         loop {
             let goes_on = self.token.kind == Kind::Word && GOES_ON.contains(&self.token.text);
@@ -242,7 +242,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A value: one that is taken, or, before `=` and `:`, one that is defined for the regions.
-    fn value(&mut self, draft: &mut Draft) -> Result<()> {
+    fn value(&mut self, draft: &mut ParsedOperation) -> Result<()> {
         let name = self.advance().text.to_owned();
         if self.take(b'=') {
             draft.arguments.push((name, String::new()));
@@ -253,7 +253,7 @@ impl<'a> Reader<'a> {
     }
 
     /// What stands between parentheses: values, values with their types, regions.
-    fn parentheses(&mut self, draft: &mut Draft, is_container: bool) -> Result<()> {
+    fn parentheses(&mut self, draft: &mut ParsedOperation, is_container: bool) -> Result<()> {
         self.advance();
         let mut depth = 1usize;
         while depth > 0 {
@@ -293,7 +293,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Values in brackets, as `dynamic_slice` and others have them.
-    fn nested_values(&mut self, draft: &mut Draft) -> Result<()> {
+    fn nested_values(&mut self, draft: &mut ParsedOperation) -> Result<()> {
         let mut depth = 0usize;
         loop {
             match self.token.kind {
@@ -326,7 +326,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A region in braces.
-    fn region(&mut self, draft: &mut Draft, is_container: bool) -> Result<()> {
+    fn region(&mut self, draft: &mut ParsedOperation, is_container: bool) -> Result<()> {
         self.advance();
         if is_container {
             while !self.take(b'}') {
@@ -368,7 +368,7 @@ impl<'a> Reader<'a> {
         read
     }
 
-    fn operations(&mut self, _draft: &Draft) -> Result<()> {
+    fn operations(&mut self, _draft: &ParsedOperation) -> Result<()> {
         let mut blocks = Vec::new();
         while !self.take(b'}') {
             match self.token.kind {
@@ -478,7 +478,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Entries of a dict of attributes.
-    fn dict(&mut self, draft: &mut Draft) -> Result<()> {
+    fn dict(&mut self, draft: &mut ParsedOperation) -> Result<()> {
         self.advance();
         while !self.take(b'}') {
             let name = match self.token.kind {
@@ -519,7 +519,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A word: the name of an attribute where `=` follows, else a keyword or a literal.
-    fn word(&mut self, draft: &mut Draft) -> Result<()> {
+    fn word(&mut self, draft: &mut ParsedOperation) -> Result<()> {
         if GOES_ON.contains(&self.token.text) {
             let next = self.lexer.clone().next();
             if self.token.begins_line || next.is(b'{') {
@@ -573,7 +573,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The types behind a colon, up to the end of the operation.
-    fn types_of(&mut self, draft: &mut Draft) -> Result<()> {
+    fn types_of(&mut self, draft: &mut ParsedOperation) -> Result<()> {
         let start = self.token.at;
         let mut depth = 0usize;
         loop {
@@ -594,7 +594,7 @@ impl<'a> Reader<'a> {
     }
 
     /// `loc(…)`: the name of the place, by which modules are told.
-    fn location(&mut self, draft: &mut Draft) -> Result<()> {
+    fn location(&mut self, draft: &mut ParsedOperation) -> Result<()> {
         self.advance();
         if !self.take(b'(') {
             return Ok(());
@@ -610,7 +610,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Adds an operation to the region that is open; a function to the program.
-    fn add(&mut self, mut draft: Draft) -> Result<()> {
+    fn add(&mut self, mut draft: ParsedOperation) -> Result<()> {
         if draft.name == "module" || draft.name == "builtin.module" {
             self.program.name = self.program.name.take().or(draft.symbol);
             self.program.attributes.append(&mut draft.attributes);

@@ -80,7 +80,8 @@ fn symbol(
 ) -> Result<Graph> {
     let nodes = json.get("nodes").and_then(Json::as_array);
     let nodes = nodes.ok_or_else(|| Error::malformed("the symbol has no list of nodes"))?;
-    let mut made = Made { builder: Builder::new(""), values: HashMap::new(), outputs: outputs(nodes, json) };
+    let mut made =
+        GraphBuilder { builder: Builder::new(""), values: HashMap::new(), outputs: outputs(nodes, json) };
     for (number, node) in nodes.iter().enumerate() {
         task.check()?;
         let added = match node.get("op").and_then(Json::as_str) {
@@ -140,14 +141,14 @@ fn subgraphs(
 }
 
 /// A graph that is being made.
-struct Made {
+struct GraphBuilder {
     builder: Builder,
     /// The values by node and output.
     values: HashMap<(u64, u64), ValueId>,
     outputs: HashMap<u64, BTreeSet<u64>>,
 }
 
-impl Made {
+impl GraphBuilder {
     /// An output of a node.
     fn value(&mut self, node: u64, output: u64, name: &str) -> Result<ValueId> {
         if let Some(known) = self.values.get(&(node, output)) {

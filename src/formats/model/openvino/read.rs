@@ -16,7 +16,7 @@ use std::sync::Arc;
 const LEVELS: usize = 16;
 
 /// A net that was read.
-pub(super) struct Drawn {
+pub(super) struct Net {
     pub(super) graph: Graph,
     pub(super) constants: Vec<Constant>,
     pub(super) problem: Option<Error>,
@@ -26,10 +26,10 @@ pub(super) struct Drawn {
 ///
 /// # Errors
 /// `Limit`; `Cancelled`. What is wrong with a layer is the problem of what was read.
-pub(super) fn net(task: &Task, net: &Element) -> Result<Drawn> {
+pub(super) fn net(task: &Task, net: &Element) -> Result<Net> {
     let mut read = Read { task, constants: Vec::new(), names: HashMap::new(), problem: None };
     let graph = read.net(net, "", 0)?;
-    Ok(Drawn { graph, constants: read.constants, problem: read.problem })
+    Ok(Net { graph, constants: read.constants, problem: read.problem })
 }
 
 struct Read<'a> {

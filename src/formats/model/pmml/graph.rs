@@ -44,8 +44,12 @@ pub(super) fn graph(
     path: &str,
 ) -> Result<(Graph, Option<Error>)> {
     let name = document.attribute(model, "modelName").unwrap_or_else(|| document.name(model));
-    let mut made =
-        Made { builder: Builder::new(name), fields: HashMap::new(), active: Vec::new(), targets: Vec::new() };
+    let mut made = GraphBuilder {
+        builder: Builder::new(name),
+        fields: HashMap::new(),
+        active: Vec::new(),
+        targets: Vec::new(),
+    };
     made.builder.label_edges();
     made.schema(task, document, model)?;
     let mut problem = None;
@@ -67,7 +71,7 @@ pub(super) fn graph(
 }
 
 /// The transformations that make the fields that a model takes: its own, and those of the document.
-fn transformations(task: &Task, document: &Document, model: u32, made: &mut Made) -> Result<()> {
+fn transformations(task: &Task, document: &Document, model: u32, made: &mut GraphBuilder) -> Result<()> {
     let mut known: HashMap<String, Element> = HashMap::new();
     for (holder, list) in [(0, "TransformationDictionary"), (model, "LocalTransformations")] {
         let Some(list) = document.child(holder, list) else { continue };
@@ -101,7 +105,7 @@ fn transformations(task: &Task, document: &Document, model: u32, made: &mut Made
 }
 
 /// A graph that is being made.
-struct Made {
+struct GraphBuilder {
     builder: Builder,
     /// The fields that are known, by their names.
     fields: HashMap<String, ValueId>,
@@ -111,7 +115,7 @@ struct Made {
     targets: Vec<String>,
 }
 
-impl Made {
+impl GraphBuilder {
     /// Hands in the active fields of the mining schema.
     fn schema(&mut self, task: &Task, document: &Document, model: u32) -> Result<()> {
         let types = document.types(task)?;
@@ -219,7 +223,7 @@ fn results(task: &Task, document: &Document, model: u32) -> Result<Vec<String>> 
 }
 
 /// The segments in their order, and what makes one result of theirs.
-fn ensemble(task: &Task, document: &Document, model: u32, path: &str, made: &mut Made) -> Result<()> {
+fn ensemble(task: &Task, document: &Document, model: u32, path: &str, made: &mut GraphBuilder) -> Result<()> {
     let segmentation = document.child(model, "Segmentation");
     let method = segmentation.and_then(|number| document.attribute(number, "multipleModelMethod"));
     let method = method.unwrap_or("combination").to_owned();
@@ -285,7 +289,7 @@ fn predicate_of(task: &Task, document: &Document, segment: u32) -> Result<Option
 }
 
 /// The rules of a rule set in their order; those in a compound rule take its result.
-fn rules(task: &Task, document: &Document, model: u32, made: &mut Made) -> Result<()> {
+fn rules(task: &Task, document: &Document, model: u32, made: &mut GraphBuilder) -> Result<()> {
     let Some(set) = document.child(model, "RuleSet") else { return Ok(()) };
     let mut results = Vec::new();
     for rule in document.rows(task, set, super::terms::MIXED)? {
@@ -309,7 +313,7 @@ fn rules(task: &Task, document: &Document, model: u32, made: &mut Made) -> Resul
 fn rule_below(
     rule: &Element,
     above: Option<ValueId>,
-    made: &mut Made,
+    made: &mut GraphBuilder,
     results: &mut Vec<Port>,
 ) -> Result<()> {
     let mut about = about(&rule.attributes, &[]);
@@ -356,7 +360,7 @@ fn fields(predicate: &Element) -> Vec<&str> {
 }
 
 /// The characteristics of a scorecard, whose partial scores are summed.
-fn scorecard(task: &Task, document: &Document, model: u32, made: &mut Made) -> Result<()> {
+fn scorecard(task: &Task, document: &Document, model: u32, made: &mut GraphBuilder) -> Result<()> {
     let list = document.child(model, "Characteristics");
     let below = list.and_then(|list| document.entry(list)).map_or(&[][..], |entry| &entry.below);
     let mut results = Vec::new();

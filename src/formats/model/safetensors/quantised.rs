@@ -37,11 +37,11 @@ pub(super) enum Part {
     /// A stored one.
     Stored(Tensor),
     /// One that is made of others.
-    Made { name: String, label: &'static str, array: Result<Arc<MadeArray>> },
+    Dequantised { name: String, label: &'static str, array: Result<Arc<MadeArray>> },
 }
 
 /// What several tensors stand for.
-struct Made {
+struct Dequantised {
     /// The name of the weight.
     name: String,
     /// The layout.
@@ -67,14 +67,14 @@ impl Leaf for Part {
     fn name(&self) -> &str {
         match self {
             Part::Stored(tensor) => tensor.name(),
-            Part::Made { name, .. } => name,
+            Part::Dequantised { name, .. } => name,
         }
     }
 
     fn node(&self, name: &str) -> Node {
         match self {
             Part::Stored(tensor) => tensor.node(name),
-            Part::Made { label, array, .. } => {
+            Part::Dequantised { label, array, .. } => {
                 let mut node = Node::new(name, label);
                 node.derived = true;
                 match array {
@@ -112,7 +112,7 @@ pub(super) fn derived(task: &Task, stored: &[Part], metadata: &[(String, Value)]
             Ok(Some(made)) => made.part(&parts),
             Err(error) => {
                 let name = free(&parts, part.name());
-                Part::Made { name, label: "quantised", array: Err(error) }
+                Part::Dequantised { name, label: "quantised", array: Err(error) }
             }
         };
         found.push(part);
@@ -129,14 +129,14 @@ fn free(parts: &Parts, name: &str) -> String {
     name
 }
 
-impl Made {
+impl Dequantised {
     fn part(self, parts: &Parts) -> Part {
         let of: Vec<&str> = self.of.iter().map(|name| name.rsplit('.').next().unwrap_or(name)).collect();
         let details = vec![("layout".to_owned(), self.about), ("made of".to_owned(), of.join(", "))];
         let bytes = self.of.iter().filter_map(|name| Some(parts.get(name)?.bytes())).sum();
         let facts = ArrayFacts { details, bytes_stored: Some(bytes), ..ArrayFacts::default() };
         let array = Ok(Arc::new(MadeArray::new(self.shape, self.recipe, facts)));
-        Part::Made { name: free(parts, &self.name), label: self.label, array }
+        Part::Dequantised { name: free(parts, &self.name), label: self.label, array }
     }
 }
 

@@ -108,17 +108,17 @@ impl Shards {
         if span.is_empty() {
             return Ok(Source::memory(name, Vec::new()));
         }
-        model.stream(name, Arc::new(Joined { shards: self.clone(), span }))
+        model.stream(name, Arc::new(Sharded { shards: self.clone(), span }))
     }
 }
 
 /// A part of a group that lies in several files.
-struct Joined {
+struct Sharded {
     shards: Shards,
     span: Range<u64>,
 }
 
-impl ReadAt for Joined {
+impl ReadAt for Sharded {
     fn known_len(&self) -> Option<u64> {
         Some(self.span.end - self.span.start)
     }

@@ -15,7 +15,7 @@ use crate::data::content::graph::Attribute;
 use crate::data::dtype::DType;
 use crate::data::node::Value;
 use crate::engines::records::Window;
-use crate::engines::trees::drawing::{self, Drawn, Step, float32, listed};
+use crate::engines::trees::drawing::{self, Step, TreeGraph, float32, listed};
 use crate::engines::trees::{Tree, Trees, reachable};
 use crate::engines::ubjson;
 use arrow::array::{
@@ -202,7 +202,7 @@ impl Trees for XgbTrees {
         Ok(columns)
     }
 
-    fn draw(&self, task: &Task, source: &Source, tree: &Tree) -> Result<Drawn> {
+    fn draw(&self, task: &Task, source: &Source, tree: &Tree) -> Result<TreeGraph> {
         let nodes = self.nodes(task, source, &tree.span)?;
         let mut order = nodes.reachable()?;
         order.sort_unstable();

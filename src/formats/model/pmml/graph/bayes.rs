@@ -1,7 +1,7 @@
 //! Bayesian networks: a node a variable, which takes those that it depends on.
 //! <https://dmg.org/pmml/v4-4-1/BayesianNetwork.html>
 
-use super::{Made, about};
+use super::{GraphBuilder, about};
 use crate::bytes::error::Result;
 use crate::bytes::task::Task;
 use crate::data::content::graph::{Attribute, Port, ValueId};
@@ -10,7 +10,7 @@ use crate::formats::model::pmml::{Document, terms};
 use std::collections::HashMap;
 
 /// Draws the network of a model of the outline.
-pub(super) fn draw(task: &Task, document: &Document, model: u32, made: &mut Made) -> Result<()> {
+pub(super) fn draw(task: &Task, document: &Document, model: u32, made: &mut GraphBuilder) -> Result<()> {
     // A variable is a field as well, but what stands for it here is its distribution.
     let mut variables: HashMap<String, ValueId> = HashMap::new();
     let Some(nodes) = document.child(model, "BayesianNetworkNodes") else { return Ok(()) };
@@ -41,7 +41,7 @@ pub(super) fn draw(task: &Task, document: &Document, model: u32, made: &mut Made
     Ok(())
 }
 
-fn variable(name: &str, made: &mut Made, known: &mut HashMap<String, ValueId>) -> Result<ValueId> {
+fn variable(name: &str, made: &mut GraphBuilder, known: &mut HashMap<String, ValueId>) -> Result<ValueId> {
     if let Some(known) = known.get(name) {
         return Ok(*known);
     }

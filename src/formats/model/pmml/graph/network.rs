@@ -1,6 +1,6 @@
 //! Neural networks: a node an input, a neuron or an output. <https://dmg.org/pmml/v4-4-1/NeuralNetwork.html>
 
-use super::{Made, about};
+use super::{GraphBuilder, about};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::content::graph::{Attribute, Operation, Port, ValueId};
@@ -15,7 +15,7 @@ const CONNECTIONS: usize = 1 << 21;
 ///
 /// # Errors
 /// What is wrong with it; `Cancelled`.
-pub(super) fn draw(task: &Task, document: &Document, model: u32, made: &mut Made) -> Result<()> {
+pub(super) fn draw(task: &Task, document: &Document, model: u32, made: &mut GraphBuilder) -> Result<()> {
     let mut neurons: HashMap<String, ValueId> = HashMap::new();
     if let Some(inputs) = document.child(model, "NeuralInputs") {
         for input in document.rows(task, inputs, "NeuralInput")? {
@@ -86,7 +86,7 @@ fn outputs(
     task: &Task,
     document: &Document,
     model: u32,
-    made: &mut Made,
+    made: &mut GraphBuilder,
     neurons: &HashMap<String, ValueId>,
 ) -> Result<()> {
     let Some(outputs) = document.child(model, "NeuralOutputs") else { return Ok(()) };

@@ -1,7 +1,7 @@
 //! Regressions: a node an equation, with its terms, and what makes one result of them.
 //! <https://dmg.org/pmml/v4-4-1/Regression.html>, <https://dmg.org/pmml/v4-4-1/GeneralRegression.html>
 
-use super::{Made, about};
+use super::{GraphBuilder, about};
 use crate::bytes::error::Result;
 use crate::bytes::task::Task;
 use crate::data::content::graph::{Attribute, Port};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 const TERMS: usize = 1_000;
 
 /// The equations of a regression: a node each, that takes the fields of its terms, and what normalises them.
-pub(super) fn draw(task: &Task, document: &Document, model: u32, made: &mut Made) -> Result<()> {
+pub(super) fn draw(task: &Task, document: &Document, model: u32, made: &mut GraphBuilder) -> Result<()> {
     let below = document.entry(model).map_or(&[][..], |entry| &entry.below);
     let tables: Vec<u32> =
         below.iter().copied().filter(|below| document.name(*below) == "RegressionTable").collect();
@@ -78,7 +78,12 @@ const PRODUCT: usize = 200;
 
 /// The linear predictors of a general regression, one a target category, and the model that takes them through its link
 /// function.
-pub(super) fn draw_general(task: &Task, document: &Document, model: u32, made: &mut Made) -> Result<()> {
+pub(super) fn draw_general(
+    task: &Task,
+    document: &Document,
+    model: u32,
+    made: &mut GraphBuilder,
+) -> Result<()> {
     let rows = |list: &str, of: &str| match document.child(model, list) {
         Some(list) => document.rows(task, list, of),
         None => Ok(Vec::new()),

@@ -2,7 +2,7 @@
 //! from a node to each of those below it; it is named by the predicate of the lower one, and says where missing values go.
 //! Read element by element, so that neither depth nor length of a tree matters. <https://dmg.org/pmml/v4-4-1/TreeModel.html>
 
-use super::{Made, about, scalar};
+use super::{GraphBuilder, about, scalar};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
@@ -53,7 +53,12 @@ struct Walk {
 ///
 /// # Errors
 /// `Cancelled`, and those of reading.
-pub(super) fn draw(task: &Task, document: &Document, model: u32, made: &mut Made) -> Result<Option<Error>> {
+pub(super) fn draw(
+    task: &Task,
+    document: &Document,
+    model: u32,
+    made: &mut GraphBuilder,
+) -> Result<Option<Error>> {
     let Some(span) =
         document.child(model, "Node").and_then(|node| document.entry(node)).map(|entry| entry.span.clone())
     else {
@@ -94,7 +99,7 @@ pub(super) fn draw(task: &Task, document: &Document, model: u32, made: &mut Made
 }
 
 impl Walk {
-    fn take(&mut self, event: &Event<'_>, made: &mut Made) -> Result<()> {
+    fn take(&mut self, event: &Event<'_>, made: &mut GraphBuilder) -> Result<()> {
         match event {
             Event::Start(tag) => self.start(tag, made),
             Event::End(_) => {
@@ -118,7 +123,7 @@ impl Walk {
         }
     }
 
-    fn start(&mut self, tag: &BytesStart<'_>, made: &mut Made) -> Result<()> {
+    fn start(&mut self, tag: &BytesStart<'_>, made: &mut GraphBuilder) -> Result<()> {
         let name = tag.local_name();
         let name: &str = name.as_ref();
         let attributes = attributes(tag)?;
@@ -157,7 +162,7 @@ impl Walk {
         Ok(())
     }
 
-    fn close(&mut self, made: &mut Made) {
+    fn close(&mut self, made: &mut GraphBuilder) {
         let Some(element) = self.inner.pop() else {
             if let Some(open) = self.open.pop() {
                 self.finish(open, made);
@@ -196,7 +201,7 @@ impl Walk {
     }
 
     /// Names a node all of whose children are known, and the edge to the one that takes missing values.
-    fn finish(&mut self, open: Open, made: &mut Made) {
+    fn finish(&mut self, open: Open, made: &mut GraphBuilder) {
         let Some(node) = self.nodes.get_mut(open.node) else { return };
         let default = open.children.iter().find(|(id, _)| open.default.as_ref() == Some(id));
         if let Some(edge) = default.and_then(|(_, edge)| made.builder.describe(*edge)) {

@@ -19,7 +19,7 @@ pub(super) type Weights = HashMap<String, Arc<str>>;
 
 /// What a program says beside its nodes.
 #[derive(Default)]
-pub(super) struct Made {
+pub(super) struct ExportedGraph {
     pub(super) graph: Graph,
     /// Attributes of the whole.
     pub(super) attributes: Vec<(String, Json)>,
@@ -29,7 +29,7 @@ pub(super) struct Made {
 ///
 /// # Errors
 /// `Malformed` where it has none, `Limit`, `Cancelled`.
-pub(super) fn program(task: &Task, json: &Json, weights: &Weights) -> Result<Made> {
+pub(super) fn program(task: &Task, json: &Json, weights: &Weights) -> Result<ExportedGraph> {
     let mut attributes = Vec::new();
     for name in ["schema_version", "opset_version", "torch_version", "verifiers", "dialect"] {
         match json.get(name) {
@@ -48,7 +48,7 @@ pub(super) fn program(task: &Task, json: &Json, weights: &Weights) -> Result<Mad
     let module =
         json.get("graph_module").ok_or_else(|| Error::malformed("program: it has no graph_module"))?;
     let graph = module.get("graph").ok_or_else(|| Error::malformed("program: its module has no graph"))?;
-    let mut maker = Maker { task, builder: Builder::new("forward"), depth: 0, nodes: 0 };
+    let mut maker = GraphBuilder { task, builder: Builder::new("forward"), depth: 0, nodes: 0 };
     let signature = module.get("signature");
     let specs = |name: &str| signature.and_then(|signature| signature.get(name)).and_then(Json::as_array);
     let empty = Vec::new();
@@ -66,7 +66,7 @@ pub(super) fn program(task: &Task, json: &Json, weights: &Weights) -> Result<Mad
     if !mutations.is_empty() {
         attributes.push(("mutations".to_owned(), Json::Object(mutations)));
     }
-    Ok(Made { graph: maker.builder.finish(), attributes })
+    Ok(ExportedGraph { graph: maker.builder.finish(), attributes })
 }
 
 fn is_empty(json: &Json) -> bool {
@@ -94,14 +94,14 @@ fn only(json: &Json) -> Option<(&str, &Json)> {
     Some((name, value))
 }
 
-struct Maker<'a> {
+struct GraphBuilder<'a> {
     task: &'a Task,
     builder: Builder,
     depth: usize,
     nodes: usize,
 }
 
-impl Maker<'_> {
+impl GraphBuilder<'_> {
     /// What is known of the values of a graph.
     fn described(&mut self, graph: &Json) -> Result<()> {
         let entries = |name: &str| graph.get(name).and_then(Json::as_object);

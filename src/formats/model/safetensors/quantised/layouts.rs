@@ -1,7 +1,7 @@
 //! Each layout: how it is told, and how its values are made.
 
 use super::parts::{Parts, Stored};
-use super::{Configuration, Made};
+use super::{Configuration, Dequantised};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::numbers::le;
 use crate::bytes::task::Task;
@@ -38,7 +38,7 @@ pub(super) fn find(
     name: &str,
     configuration: &Configuration,
     metadata: &[(String, Value)],
-) -> Result<Option<Made>> {
+) -> Result<Option<Dequantised>> {
     let Some(stored) = parts.get(name) else { return Ok(None) };
     if let Some(stem) = name.strip_suffix(".qweight") {
         return packed_columns(parts, stem, &stored, configuration);
@@ -65,7 +65,12 @@ pub(super) fn find(
 }
 
 /// Weights with scales beside them: FP8, integers of 8 bits, NVFP4 of ModelOpt.
-fn beside(parts: &Parts, name: &str, stored: &Stored, configuration: &Configuration) -> Result<Option<Made>> {
+fn beside(
+    parts: &Parts,
+    name: &str,
+    stored: &Stored,
+    configuration: &Configuration,
+) -> Result<Option<Dequantised>> {
     let named = SCALES.iter().find_map(|ending| parts.with(name, ending));
     let scale = named.or_else(|| parts.with(name.strip_suffix("weight")?, "scale_weight"));
     let Some(scale) = scale else { return Ok(None) };
@@ -153,7 +158,7 @@ fn scaled(
     factor: Factor,
     configuration: &Configuration,
     label: &'static str,
-) -> Result<Made> {
+) -> Result<Dequantised> {
     let ((down, across), sides) =
         grid(stored.shape, scale.shape, configuration).ok_or_else(|| disagree(stored, scale))?;
     let columns = stored.shape.last().copied().unwrap_or(1);
@@ -175,7 +180,7 @@ fn scaled(
         ((tall, wide), _) => format!("{label}: {}, a scale for each {tall} × {wide}", stored.dtype),
     };
     let of = [Some(stored), Some(scale), zero].into_iter().flatten().map(|part| part.name.to_owned());
-    Ok(Made {
+    Ok(Dequantised {
         name: stored.name.to_owned(),
         label,
         shape: stored.shape.to_vec(),
@@ -194,7 +199,7 @@ fn nibbles(
     group: u64,
     label: &'static str,
     whole: Option<&str>,
-) -> Result<Made> {
+) -> Result<Dequantised> {
     let Some((bytes, lead)) = stored.shape.split_last() else { return Err(disagree(stored, scale)) };
     let columns = bytes.checked_mul(2).ok_or_else(|| disagree(stored, scale))?;
     let rows = stored.elements().checked_div(*bytes).unwrap_or(0);
@@ -213,7 +218,7 @@ fn nibbles(
         is_transposed: false,
     };
     let of = [Some(stored.name), Some(scale.name), whole].into_iter().flatten();
-    Ok(Made {
+    Ok(Dequantised {
         name: name.to_owned(),
         label,
         shape: lead.iter().copied().chain([columns]).collect(),
@@ -224,7 +229,7 @@ fn nibbles(
 }
 
 /// gpt-oss: blocks of 16 bytes and exponents.
-fn microscaled(parts: &Parts, stem: &str, stored: &Stored) -> Result<Option<Made>> {
+fn microscaled(parts: &Parts, stem: &str, stored: &Stored) -> Result<Option<Dequantised>> {
     let Some(scale) = parts.with(stem, "_scales") else { return Ok(None) };
     let ([lead @ .., blocks, 16], DType::U8, DType::U8) = (stored.shape, stored.dtype, scale.dtype) else {
         return Ok(None);
@@ -243,7 +248,7 @@ fn microscaled(parts: &Parts, stem: &str, stored: &Stored) -> Result<Option<Made
         columns: None,
         is_transposed: false,
     };
-    Ok(Some(Made {
+    Ok(Some(Dequantised {
         name: stem.to_owned(),
         label: "MXFP4",
         shape: lead.iter().copied().chain([columns]).collect(),
@@ -259,7 +264,7 @@ fn packed_columns(
     stem: &str,
     stored: &Stored,
     configuration: &Configuration,
-) -> Result<Option<Made>> {
+) -> Result<Option<Dequantised>> {
     let (Some(scale), Some(zero)) = (parts.with(stem, ".scales"), parts.with(stem, ".qzeros")) else {
         return Ok(None);
     };
@@ -303,7 +308,7 @@ fn packed_columns(
     let label = if is_awq { "AWQ" } else { "GPTQ" };
     let ordered = if index.is_some() { " in the order of g_idx" } else { "" };
     let of = [Some(stored.name), Some(zero.name), Some(scale.name), index.as_ref().map(|index| index.name)];
-    Ok(Some(Made {
+    Ok(Some(Dequantised {
         name: format!("{stem}.weight"),
         label,
         shape: vec![outputs, inputs],
@@ -314,7 +319,7 @@ fn packed_columns(
 }
 
 /// compressed-tensors: words along rows, or E2M1 with a scale for each 16 or 32.
-fn compressed(task: &Task, parts: &Parts, stem: &str, stored: &Stored) -> Result<Option<Made>> {
+fn compressed(task: &Task, parts: &Parts, stem: &str, stored: &Stored) -> Result<Option<Dequantised>> {
     let Some(scale) = parts.with(stem, "_scale") else { return Ok(None) };
     if *stored.dtype == DType::U8 {
         if let Some(whole) = parts.with(stem, "_global_scale") {
@@ -375,7 +380,7 @@ fn compressed(task: &Task, parts: &Parts, stem: &str, stored: &Stored) -> Result
         is_transposed: false,
     };
     let of = [Some(stored), Some(&scale), zero.as_ref(), index.as_ref()];
-    Ok(Some(Made {
+    Ok(Some(Dequantised {
         name: stem.to_owned(),
         label: "compressed-tensors",
         shape: vec![rows, columns],
@@ -386,7 +391,7 @@ fn compressed(task: &Task, parts: &Parts, stem: &str, stored: &Stored) -> Result
 }
 
 /// bitsandbytes of 4 bits: a table of 16 values, scales for so many elements, which may be quantised again.
-fn tabled(task: &Task, parts: &Parts, stored: &Stored) -> Result<Option<Made>> {
+fn tabled(task: &Task, parts: &Parts, stored: &Stored) -> Result<Option<Dequantised>> {
     let name = stored.name;
     let state = ["nf4", "fp4"]
         .iter()
@@ -429,7 +434,7 @@ fn tabled(task: &Task, parts: &Parts, stored: &Stored) -> Result<Option<Made>> {
     let is_fp4 = state.name.ends_with("fp4");
     let label = if is_fp4 { "bitsandbytes FP4" } else { "bitsandbytes NF4" };
     let doubly = if matches!(scales, Scales::Nested { .. }) { ", which are quantised too" } else { "" };
-    Ok(Some(Made {
+    Ok(Some(Dequantised {
         name: name.to_owned(),
         label,
         shape,
@@ -440,7 +445,12 @@ fn tabled(task: &Task, parts: &Parts, stored: &Stored) -> Result<Option<Made>> {
 }
 
 /// torchao: what its metadata say of a tensor, and integers or small floats with scales.
-fn torchao(parts: &Parts, stem: &str, stored: &Stored, metadata: &[(String, Value)]) -> Result<Option<Made>> {
+fn torchao(
+    parts: &Parts,
+    stem: &str,
+    stored: &Stored,
+    metadata: &[(String, Value)],
+) -> Result<Option<Dequantised>> {
     let (module, last) = stem.rsplit_once('.').unwrap_or(("", stem));
     let name = match module {
         "" => last.trim_start_matches('_').to_owned(),
@@ -453,5 +463,5 @@ fn torchao(parts: &Parts, stem: &str, stored: &Stored, metadata: &[(String, Valu
     let (Some(scale), true) = (parts.with(stem, "_scale"), is_known) else { return Ok(None) };
     let zero = parts.with(stem, "_zero_point");
     let made = scaled(stored, &scale, zero.as_ref(), Factor::Itself, &Configuration::default(), "torchao")?;
-    Ok(Some(Made { name, ..made }))
+    Ok(Some(Dequantised { name, ..made }))
 }

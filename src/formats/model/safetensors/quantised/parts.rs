@@ -35,7 +35,7 @@ impl<'a> Parts<'a> {
     pub(super) fn new(stored: &'a [Part]) -> Self {
         let tensors = stored.iter().filter_map(|part| match part {
             Part::Stored(tensor) => Some(tensor),
-            Part::Made { .. } => None,
+            Part::Dequantised { .. } => None,
         });
         let file = tensors.clone().find_map(|tensor| tensor.file.as_ref());
         Parts { places: tensors.map(|tensor| (tensor.entry.name.as_str(), tensor)).collect(), file }
