@@ -2,6 +2,7 @@
 //! nodes and edges as tables. Layout, search and ways are jobs; a frame draws what they made.
 
 mod draw;
+mod edge_labels;
 mod find;
 mod input;
 mod paths;

@@ -119,6 +119,8 @@ const AGAIN: Duration = Duration::from_millis(100);
 const LEAST: [f32; 2] = [120.0, 60.0];
 /// In a narrower bar the options are in a menu, in points.
 const NARROW: f32 = 400.0;
+/// Below this width of the toolbar, the five modes of a graph are a menu.
+const NARROW_MODES: f32 = 640.0;
 /// The part of the height that the treemap has at first.
 const TREEMAP: f32 = 0.32;
 
@@ -515,7 +517,17 @@ impl View for Model {
             (Mode::Contents, "Contents"),
         ];
         let skipped = if self.graph.is_some() { 0 } else { 2 };
-        theme::segmented(ui, "Show", &mut self.mode, &modes[skipped..]);
+        let modes = &modes[skipped..];
+        if skipped == 0 && ui.available_width() < NARROW_MODES {
+            let words = modes.iter().find(|(mode, _)| *mode == self.mode).map_or("Show", |(_, words)| *words);
+            drop_down(ui, words, "Show", |ui| {
+                for (mode, words) in modes {
+                    ui.radio_value(&mut self.mode, *mode, *words);
+                }
+            });
+        } else {
+            theme::segmented(ui, "Show", &mut self.mode, modes);
+        }
         ui.add_space(space::S1);
         self.follow_graph();
         match self.mode {

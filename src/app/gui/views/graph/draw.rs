@@ -248,11 +248,12 @@ impl Look<'_> {
             return;
         }
         for &number in &all {
-            let Some((at, text)) = &self.scene.lines[number].text else { continue };
-            let at = self.point(*at) + vec2(6.0, 0.0);
+            let Some(label) = &self.scene.lines[number].text else { continue };
+            let at = self.point(label.at);
             if clip.contains(at) {
-                let galley = painter.layout_no_wrap(text.clone(), mono(10.5 * self.zoom()), self.theme.dim);
-                let rect = Align2::LEFT_CENTER.anchor_size(at, galley.size());
+                let galley =
+                    painter.layout_no_wrap(label.text.clone(), mono(10.5 * self.zoom()), self.theme.dim);
+                let rect = label.align.anchor_size(at, galley.size());
                 // Borders of groups do not go through it.
                 painter.rect_filled(rect.shrink2(vec2(0.0, 1.0)), 2.0, self.theme.bg2);
                 painter.galley(rect.min, galley, self.theme.dim);

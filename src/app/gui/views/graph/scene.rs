@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
+use super::edge_labels::{EdgeLabel, Taken};
 use egui::{Pos2, Rect, pos2, vec2};
 use gander::bytes::error::Result;
 use gander::bytes::task::Task;
@@ -37,8 +38,8 @@ pub(super) struct Line {
     pub(super) points: Vec<Pos2>,
     /// Around it.
     pub(super) bounds: Rect,
-    /// What flows, and where that stands.
-    pub(super) text: Option<(Pos2, String)>,
+    /// What flows, where there is space to say it.
+    pub(super) text: Option<EdgeLabel>,
 }
 
 /// A rectangle of a layout as egui's.
@@ -73,12 +74,12 @@ impl Scene {
         let most = shown.fold([0; 2], |most: [u64; 2], (_, cost)| [0, 1].map(|n| most[n].max(cost[n])));
         let is_there = |kind: &Kind| texts.iter().any(|label| label.kind == Some(*kind));
         let kinds = Kind::ALL.into_iter().filter(is_there).collect();
-        let mut lines = Vec::with_capacity(layout.edges.len());
+        let (mut lines, mut taken) = (Vec::with_capacity(layout.edges.len()), Taken::default());
         for edge in &layout.edges {
             if lines.len() % 1024 == 0 {
                 task.check()?;
             }
-            lines.push(line(graph, &layout, edge));
+            lines.push(line(graph, &layout, edge, &mut taken));
         }
         Ok(Scene { layout, labels: texts, costs, lines, kinds, most })
     }
@@ -99,7 +100,7 @@ impl Scene {
     }
 }
 
-fn line(graph: &Graph, layout: &Layout, edge: &PlacedEdge) -> Line {
+fn line(graph: &Graph, layout: &Layout, edge: &PlacedEdge, taken: &mut Taken) -> Line {
     let curve: Vec<Pos2> = edge.curve(layout.direction).into_iter().map(Pos2::from).collect();
     let mut points: Vec<Pos2> = curve.first().copied().into_iter().collect();
     let mut from = points.first().copied().unwrap_or_default();
@@ -111,17 +112,7 @@ fn line(graph: &Graph, layout: &Layout, edge: &PlacedEdge) -> Line {
         from = end;
     }
     let text = text(graph, &edge.values).filter(|_| !edge.is_control);
-    let text = text.zip(points.first().zip(points.last())).map(|(text, (first, last))| {
-        // Beside the line, where it is not yet bundled with others at its end.
-        let part = (last.y - first.y).clamp(0.0, 80.0) * 0.5;
-        let y = first.y + part;
-        let after = points.windows(2).find(|pair| pair[1].y >= y);
-        let x = after.map_or(first.x, |pair| {
-            let height = (pair[1].y - pair[0].y).max(f32::EPSILON);
-            pair[0].x + (pair[1].x - pair[0].x) * ((y - pair[0].y) / height).clamp(0.0, 1.0)
-        });
-        (pos2(x, y), text)
-    });
+    let text = text.and_then(|text| taken.place(&points, text));
     Line { bounds: Rect::from_points(&points), points, text }
 }
 
