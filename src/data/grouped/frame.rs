@@ -73,7 +73,7 @@ pub(super) fn of(
     let text = |name: &str| cf::text(attributes, name);
     if text("encoding-type").as_deref() == Some("dataframe") {
         reader.anndata(attributes).map(Some)
-    } else if text("pandas_type").as_deref() == Some("frame") {
+    } else if text("pandas_type").as_deref() == Some("frame") && reader.has_blocks()? {
         reader.pandas(attributes).map(Some)
     } else {
         Ok(None)
@@ -81,6 +81,11 @@ pub(super) fn of(
 }
 
 impl Reader<'_> {
+    /// Whether anything of pandas' layout is there: a table that was written with the attributes of its source has columns.
+    fn has_blocks(&self) -> Result<bool> {
+        Ok(self.find("axis0")?.is_some() || self.find("block0_items")?.is_some())
+    }
+
     fn find(&self, path: &str) -> Result<Option<Found>> {
         self.members.find(self.task, path)
     }

@@ -102,6 +102,16 @@ fn a_broken_column_hides_no_other() {
     assert_eq!(remarks.len(), 2, "{remarks:?}");
 }
 
+#[test]
+fn attributes_of_pandas_alone_make_no_frame() {
+    let said = attributes(&[("pandas_type", "frame".into()), ("nblocks", 1.into())]);
+    let columns = Made::default().with("a", DType::U8, vec![7, 8]);
+    assert!(content(&Task::new(), &columns, &said).unwrap().is_none());
+    // A part of the layout does, and what is missing of it is said.
+    let part = columns.with("axis0", DType::U8, vec![1]);
+    assert!(content(&Task::new(), &part, &said).is_err());
+}
+
 proptest! {
     #[test]
     fn every_region_is_that_of_the_dense_matrix(

@@ -119,7 +119,7 @@ struct Drawing<'a> {
 impl<'a> Drawing<'a> {
     fn of(task: &Task, payload: &'a Payload, options: &Options) -> Result<Self> {
         let graph = graph(payload)?;
-        let outline = Outline::of(task, graph)?.without_lone(task, graph)?;
+        let outline = Outline::of(task, graph)?;
         let (outline, open) = match options.choice(&OPEN)? {
             "all" => {
                 let all = outline.all();
@@ -127,7 +127,7 @@ impl<'a> Drawing<'a> {
             }
             "none" => (outline.without_constants(task, graph)?, Default::default()),
             _ => {
-                let outline = outline.without_constants(task, graph)?;
+                let outline = outline.without_lone(task, graph)?.without_constants(task, graph)?;
                 let open = outline.first_open(PAGE);
                 (outline, open)
             }
