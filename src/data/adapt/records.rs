@@ -9,6 +9,7 @@ use crate::data::cell::without_padding;
 use crate::data::content::table::{batch, cut};
 use crate::data::content::{Array, Rows, Table, array};
 use crate::data::dtype::{DType, Number, TimeBase, TimeUnit, with_number};
+use crate::data::location::{BytePlace, Location, Owner};
 use crate::data::region::{Region, Span};
 use arrow::array::Array as _;
 use arrow::array::*;
@@ -249,6 +250,48 @@ impl Table for ArrayTable {
             });
         }
         batch(&self.schema, columns, out, count as usize)
+    }
+
+    fn location(&self, task: &Task, row: u64, column: usize) -> Result<Option<Location>> {
+        let mut index = vec![row; self.array.shape().len().min(1)];
+        if self.matrix {
+            index.push(column as u64);
+        }
+        let Some(location) = self.array.location(task, &index)? else { return Ok(None) };
+        let dtype = self.array.dtype();
+        let Some(field) =
+            dtype.record().filter(|_| !self.matrix).and_then(|record| record.fields.get(column))
+        else {
+            return Ok(Some(location));
+        };
+        Ok(Some(location.field(dtype.size(), field.offset..field.offset.saturating_add(field.bytes()?))))
+    }
+
+    fn owner(&self, task: &Task, byte: &BytePlace) -> Result<Option<Owner>> {
+        let Some(owner) = self.array.owner(task, byte)? else { return Ok(None) };
+        let index = owner.element.unwrap_or_default();
+        let row = index.first().copied().unwrap_or(0);
+        let column = match self.matrix {
+            true => index.get(1).and_then(|column| usize::try_from(*column).ok()),
+            false => (self.schema.fields().len() == 1).then_some(0),
+        };
+        let exact = owner.exact;
+        // The field of a record whose bytes lie as they are delivered.
+        let Some(record) = self.array.dtype().record().filter(|_| exact && !self.matrix) else {
+            return Ok(Some(Owner::of_row(owner.unit, row, column, exact)));
+        };
+        for (n, field) in record.fields.iter().enumerate() {
+            let Some(location) = self.location(task, row, n)? else { break };
+            if location
+                .within
+                .as_ref()
+                .is_some_and(|within| within.bytes.end - within.bytes.start == field.bytes().unwrap_or(0))
+                && location.exact().is_some_and(|range| byte.within(&location.source, &range).is_some())
+            {
+                return Ok(Some(Owner::of_row(owner.unit, row, Some(n), true)));
+            }
+        }
+        Ok(Some(Owner::of_row(owner.unit, row, None, true)))
     }
 
     fn scan_step(&self, _at: u64) -> u64 {

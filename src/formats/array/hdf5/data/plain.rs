@@ -13,6 +13,7 @@ use crate::bytes::task::Task;
 use crate::data::content::array::{MissingRegion, Stored};
 use crate::data::content::{Array, ArrayFacts, array};
 use crate::data::dtype::DType;
+use crate::data::location::{BytePlace, Location, Owner};
 use crate::data::region::Region;
 use arrow::array::{ArrayRef, UInt64Array, new_null_array};
 use arrow::compute::take;
@@ -124,6 +125,17 @@ impl Array for Plain {
         let stored = array::read(&self.raw, task, region)?;
         let places = Places { task, file: &self.file, names: self.names.as_ref() };
         places.column(&self.datatype, &stored, count)
+    }
+
+    fn location(&self, task: &Task, index: &[u64]) -> Result<Option<Location>> {
+        let Some(location) = self.raw.location(task, index)? else { return Ok(None) };
+        Ok(Some(self.way.described(location).called("contiguous data")))
+    }
+
+    fn owner(&self, task: &Task, byte: &BytePlace) -> Result<Option<Owner>> {
+        let Some(owner) = self.raw.owner(task, byte)? else { return Ok(None) };
+        let unit = self.way.described(owner.unit.clone()).called("contiguous data");
+        Ok(Some(Owner { unit, ..owner }))
     }
 
     fn facts(&self) -> ArrayFacts {
