@@ -7,6 +7,10 @@
 //!
 //! A source may itself be what was decompressed from another one; [`Location::outer`] tells from which bytes.
 
+mod search;
+
+pub use search::{Found, find};
+
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::source::{Packed, Source};
