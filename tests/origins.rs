@@ -30,6 +30,8 @@ struct Seen {
     absent: u64,
     /// Bytes that led back to their cell or element.
     back: u64,
+    /// Attributes whose bytes were decoded and compared.
+    attributes: u64,
     /// Places that were told without where in the unit the value stands.
     units: u64,
 }
@@ -76,6 +78,7 @@ fn look(document: &Document, seed: u64) -> Seen {
         {
             member(&task, node, &location, &bytes.unwrap(), &mut seen);
         }
+        attributes(&task, node, &what, &mut seen);
         Ok(true)
     };
     walk(&task, &document.root, "", 8, &mut visit).unwrap();
@@ -93,6 +96,28 @@ fn encoding(node: &Node, document: &Document) -> &'static encoding_rs::Encoding 
         // Wide ones are seen as UTF-8.
         Some(found) if !label.to_ascii_uppercase().starts_with("UTF") => found,
         _ => encoding_rs::UTF_8,
+    }
+}
+
+/// Attributes that are one number each.
+fn attributes(task: &Task, node: &Node, what: &str, seen: &mut Seen) {
+    let Some(places) = &node.places else { return };
+    for (name, value) in &node.attributes {
+        let (Some(dtype), Value::Json(json)) = (node.attribute_types.get(name), value) else { continue };
+        let (Some(shown), Some(location)) = (json.as_f64(), places.attribute(task, name).unwrap()) else {
+            continue;
+        };
+        let mut bytes = location.value(task).unwrap().unwrap().to_vec();
+        if bytes.len() as u64 != dtype.size() {
+            continue;
+        }
+        if location.encoding.as_ref().is_some_and(|said| said.contains("big-endian")) {
+            ByteOrder::Big.to_little(dtype, &mut bytes).unwrap();
+        }
+        let mut values = Vec::new();
+        dtype.decode(&bytes, &mut values);
+        assert_eq!(values, [shown], "{what}, attribute {name}: {location:?}");
+        seen.attributes += 1;
     }
 }
 
@@ -404,6 +429,7 @@ fn of_fixtures(folders: &[&str], seed: u64) -> Seen {
             all.absent += seen.absent;
             all.back += seen.back;
             all.units += seen.units;
+            all.attributes += seen.attributes;
         }
     }
     println!("{folders:?}: {all:?}");
@@ -425,7 +451,7 @@ fn values_of_hdf5_and_zarr_lie_where_it_is_told() {
         seen.compared > 400 && seen.plain > 200 && seen.compared > seen.plain && seen.back > 100,
         "{seen:?}"
     );
-    assert!(seen.absent > 0, "{seen:?}");
+    assert!(seen.absent > 0 && seen.attributes > 5, "{seen:?}");
     let seen = of_fixtures(&["zarr"], 4);
     assert!(seen.compared > 100, "{seen:?}");
 }

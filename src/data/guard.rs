@@ -122,6 +122,14 @@ impl Places for GuardedPlaces {
         guarded(|| self.0.location(task))
     }
 
+    fn is_member(&self) -> bool {
+        self.0.is_member()
+    }
+
+    fn attribute(&self, task: &Task, name: &str) -> Result<Option<Location>> {
+        guarded(|| self.0.attribute(task, name))
+    }
+
     fn owner(&self, task: &Task, byte: &BytePlace) -> Result<Option<(String, Location)>> {
         guarded(|| self.0.owner(task, byte))
     }

@@ -151,6 +151,13 @@ impl Location {
         self
     }
 
+    /// The unit alone, without a value in it.
+    pub fn of_unit(mut self) -> Self {
+        self.within = None;
+        self.parts.clear();
+        self
+    }
+
     /// With other bytes that the value is made of.
     pub fn part(mut self, what: &'static str, location: Location) -> Self {
         self.parts.push(Part { what, location });

@@ -149,6 +149,19 @@ pub trait Places: Send + Sync {
         Ok(None)
     }
 
+    /// Whether the node lies in a file around it: `location` tells where.
+    fn is_member(&self) -> bool {
+        false
+    }
+
+    /// Where the value of an attribute lies.
+    ///
+    /// # Errors
+    /// What reading it gives.
+    fn attribute(&self, _task: &Task, _name: &str) -> Result<Option<Location>> {
+        Ok(None)
+    }
+
     /// The name of the child that a byte belongs to, as a path below the node, and where that child lies.
     ///
     /// # Errors
@@ -187,6 +200,15 @@ struct Nested {
 impl Places for Nested {
     fn location(&self, task: &Task) -> Result<Option<Location>> {
         self.outer.location(task)
+    }
+
+    fn is_member(&self) -> bool {
+        self.outer.is_member()
+    }
+
+    fn attribute(&self, task: &Task, name: &str) -> Result<Option<Location>> {
+        let own = self.inner.attribute(task, name)?;
+        own.map_or_else(|| self.outer.attribute(task, name), |found| Ok(Some(found)))
     }
 
     fn owner(&self, task: &Task, byte: &BytePlace) -> Result<Option<(String, Location)>> {

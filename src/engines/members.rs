@@ -20,6 +20,10 @@ impl Places for MemberPlace {
     fn location(&self, task: &Task) -> Result<Option<Location>> {
         location(task, &self.archive, &self.member).map(Some)
     }
+
+    fn is_member(&self) -> bool {
+        true
+    }
 }
 
 /// The places of all members of an archive.

@@ -43,8 +43,8 @@ pub(crate) struct Args {
     /// One node of a graph, by number or name, with what its operator does
     #[arg(long)]
     node: Option<String>,
-    /// Where in the file a value lies: a cell as ROW,COLUMN (a number or a name), an element by its indices, or `node`
-    /// for the node as a whole
+    /// Where in the file a value lies: a cell as ROW,COLUMN (a number or a name), an element by its indices, `@NAME`
+    /// for an attribute, `node` for the node as a whole
     #[arg(long = "where", value_name = "PLACE")]
     place: Option<String>,
     /// What the byte at this offset of the file belongs to (0x… for hexadecimal)

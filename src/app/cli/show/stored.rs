@@ -15,6 +15,7 @@ use std::sync::Arc;
 pub(super) enum Place {
     Cell(u64, usize),
     Element(Vec<u64>),
+    Attribute(String),
     Node,
     Byte,
 }
@@ -27,6 +28,13 @@ impl Place {
     pub(super) fn of(text: &str, node: &Node) -> Result<Place, String> {
         if text == "node" {
             return Ok(Place::Node);
+        }
+        if let Some(name) = text.strip_prefix('@') {
+            let is_there = node.attributes.iter().any(|(own, _)| own == name);
+            return match is_there {
+                true => Ok(Place::Attribute(name.to_owned())),
+                false => Err(format!("--where {text}: there is no such attribute")),
+            };
         }
         let wrong = |what: &str| format!("--where {text}: {what}");
         match &node.content {
@@ -79,6 +87,10 @@ pub(super) fn show(
     let found = match (place, &node.content) {
         (Place::Cell(row, column), Some(Content::Table(table))) => table.location(task, *row, *column)?,
         (Place::Element(index), Some(Content::Array(array))) => array.location(task, index)?,
+        (Place::Attribute(name), _) => match &node.places {
+            Some(places) => places.attribute(task, name)?,
+            None => None,
+        },
         (Place::Byte, _) => return owner(task, (document, node), offset, as_json, out),
         _ => match &node.places {
             Some(places) => places.location(task)?,

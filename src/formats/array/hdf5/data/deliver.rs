@@ -303,8 +303,13 @@ impl Delivery {
 
     /// A place of elements, with how these are stored.
     pub fn described(&self, location: Location) -> Location {
+        location.encoding(self.word())
+    }
+
+    /// How elements are stored: their type and byte order.
+    pub fn word(&self) -> String {
         let order = self.order.map(|order| format!(", {order}-endian")).unwrap_or_default();
-        location.encoding(format!("{}{order}", self.dtype))
+        format!("{}{order}", self.dtype)
     }
 
     /// Whether stored bytes are delivered as they are.
