@@ -167,7 +167,8 @@ fn cell_of(
         // A value that was added to all rows later lies in the schema.
         let is_added = location.unit == "cell payload" && location.encoding.is_none();
         let is_fill = location.unit.contains("chunk");
-        holds!(seen, values.is_null(0) || is_added || is_fill, "{what}: it is there {location:?}");
+        let is_null = cell::text(values, 0).is_none();
+        holds!(seen, is_null || is_added || is_fill, "{what}: it is there {location:?}");
         seen.absent += 1;
         return;
     }
@@ -175,7 +176,11 @@ fn cell_of(
         seen.units += 1;
         return;
     };
-    let decoded = decoded(task, &location, &bytes, values, encoding);
+    if location.encoding.as_ref().is_some_and(|said| said.contains("global heap")) {
+        seen.units += 1;
+        return;
+    }
+    let decoded = decoded(task, &location, &bytes, values, encoding, document.format.id);
     let shown = cell::text(values, 0).map(|text| comparable(values, text));
     holds!(seen, decoded == shown, "{what}: {decoded:?} is not {shown:?} {location:?} {bytes:?}");
     seen.compared += 1;
@@ -213,10 +218,11 @@ fn decoded(
     bytes: &[u8],
     values: &ArrayRef,
     encoding: &'static encoding_rs::Encoding,
+    format: &str,
 ) -> Option<String> {
     let said = location.encoding.clone().unwrap_or_default();
     match location.unit {
-        "record" if json_like(location, bytes, values) => json(bytes),
+        "record" if format.starts_with("json") || json_like(location, bytes, values) => json(bytes),
         "record" => {
             let shown = cell::text(values, 0);
             let plain = encoding.decode(bytes).0.into_owned();
@@ -226,8 +232,9 @@ fn decoded(
         "cell" | "cell payload" => {
             let text = sqlite(&said, bytes)?;
             // Whole numbers of a column of floats are stored as integers.
-            match (values.data_type(), text.parse()) {
-                (DataType::Float64, Ok(number)) => Some(cell::float64(number)),
+            let shown = cell::text(values, 0);
+            match text.parse().map(cell::float64) {
+                Ok(float) if Some(&float) == shown.as_ref() => shown,
                 _ => Some(text),
             }
         }
@@ -391,7 +398,10 @@ fn element_of(
         seen.units += 1;
         return;
     };
-    let Some(same) = same_element(&location, &bytes, array.dtype(), &shown) else {
+    // Of bits beside their padding the fixture is called so.
+    let is_padded = path.contains("_in_");
+    let same = same_element(&location, &bytes, array.dtype(), &shown).filter(|_| !is_padded);
+    let Some(same) = same else {
         seen.units += 1;
         return;
     };
@@ -536,7 +546,7 @@ fn opened(folder: &Path, name: &str, bytes: &[u8]) -> Document {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 20, ..ProptestConfig::with_cases(24) })]
 
     #[test]
     fn cells_of_any_table_lie_where_it_is_told(rows in rows(), codec in 0u8..4, dictionary: bool, second: bool, seed: u64) {

@@ -39,11 +39,23 @@ pub struct Location {
     pub encoding: Option<String>,
     /// Where the value stands in the decoded unit; `None` where that is not told.
     pub within: Option<Within>,
+    /// Of a value that is a record: its fields in the order of the table's columns, where they are stored in another way
+    /// than they are delivered.
+    pub fields: Vec<FieldPlace>,
     /// Other bytes that the value is made of, or that say something of it.
     pub parts: Vec<Part>,
     /// Whether the file holds no bytes of the value itself: it is null, or the fill value of a chunk that is not there.
     pub absent: bool,
     decode: Option<Arc<Decode>>,
+}
+
+/// A field of a stored record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldPlace {
+    /// Its bytes, from the first one of the record on.
+    pub bytes: Range<u64>,
+    /// How it is written.
+    pub encoding: String,
 }
 
 /// A part of a decoded unit.
@@ -104,6 +116,7 @@ impl Location {
             codecs: Vec::new(),
             encoding: None,
             within: None,
+            fields: Vec::new(),
             parts: Vec::new(),
             absent: false,
             decode: None,
@@ -125,6 +138,17 @@ impl Location {
         self.codecs = codecs;
         self.decode = Some(Arc::new(decode));
         self
+    }
+
+    /// Of a value that is a record whose fields are told, the field `n`; `None` where they are not.
+    pub fn nth_field(mut self, n: usize) -> Option<Self> {
+        let field = self.fields.get(n)?.clone();
+        let within = self.within.as_mut().filter(|within| within.bits.is_none())?;
+        let start = within.bytes.start;
+        within.bytes = start.saturating_add(field.bytes.start)..start.saturating_add(field.bytes.end);
+        self.fields.clear();
+        self.encoding = Some(field.encoding);
+        Some(self)
     }
 
     /// Of a value that is a record of `size` bytes: the bytes `field` of it, where it is stored in as many bytes.

@@ -230,7 +230,13 @@ impl Array for FieldArray {
         let Some(location) = self.array.location(task, index.get(..rank).unwrap_or_default())? else {
             return Ok(None);
         };
-        let Place::Byte(start) = self.field.place else { return Ok(Some(location)) };
+        let start = match &self.field.place {
+            Place::Byte(start) => *start,
+            Place::Column(place) => match place.as_slice() {
+                [n] if self.field.shape.is_empty() => return Ok(location.nth_field(*n)),
+                _ => return Ok(Some(location.of_unit())),
+            },
+        };
         let inside = index.get(rank..).unwrap_or_default();
         let at = strides::ravel(inside, &self.field.shape).saturating_mul(self.field.dtype.size());
         let field =

@@ -179,6 +179,13 @@ impl ArrayTable {
         Ok(ArrayTable { array, schema, matrix, there: StoredRows::default() })
     }
 
+    /// Whether its columns are the fields of records.
+    fn is_record(&self) -> bool {
+        let dtype = self.array.dtype();
+        let fields = matches!(arrow_of(dtype), Some((DataType::Struct(_), _)));
+        fields && (dtype.record().is_some() || dtype.is_variable())
+    }
+
     fn len(&self) -> u64 {
         self.array.shape().first().copied().unwrap_or(1)
     }
@@ -258,40 +265,38 @@ impl Table for ArrayTable {
             index.push(column as u64);
         }
         let Some(location) = self.array.location(task, &index)? else { return Ok(None) };
-        let dtype = self.array.dtype();
-        let Some(field) =
-            dtype.record().filter(|_| !self.matrix).and_then(|record| record.fields.get(column))
-        else {
+        if self.matrix || !self.is_record() {
             return Ok(Some(location));
+        }
+        if let Some(field) = location.clone().nth_field(column) {
+            return Ok(Some(field));
+        }
+        let dtype = self.array.dtype();
+        let Some(field) = dtype.record().and_then(|record| record.fields.get(column)) else {
+            return Ok(Some(location.of_unit()));
         };
-        Ok(Some(location.field(dtype.size(), field.offset..field.offset.saturating_add(field.bytes()?))))
+        let bytes = field.offset..field.offset.saturating_add(field.bytes()?);
+        Ok(Some(location.field(dtype.size(), bytes)))
     }
 
     fn owner(&self, task: &Task, byte: &BytePlace) -> Result<Option<Owner>> {
         let Some(owner) = self.array.owner(task, byte)? else { return Ok(None) };
         let index = owner.element.unwrap_or_default();
         let row = index.first().copied().unwrap_or(0);
-        let column = match self.matrix {
-            true => index.get(1).and_then(|column| usize::try_from(*column).ok()),
-            false => (self.schema.fields().len() == 1).then_some(0),
-        };
-        let exact = owner.exact;
-        // The field of a record whose bytes lie as they are delivered.
-        let Some(record) = self.array.dtype().record().filter(|_| exact && !self.matrix) else {
-            return Ok(Some(Owner::of_row(owner.unit, row, column, exact)));
-        };
-        for (n, field) in record.fields.iter().enumerate() {
-            let Some(location) = self.location(task, row, n)? else { break };
-            if location
-                .within
-                .as_ref()
-                .is_some_and(|within| within.bytes.end - within.bytes.start == field.bytes().unwrap_or(0))
-                && location.exact().is_some_and(|range| byte.within(&location.source, &range).is_some())
-            {
-                return Ok(Some(Owner::of_row(owner.unit, row, Some(n), true)));
+        if !self.is_record() || self.matrix {
+            let column = if self.matrix { index.get(1).copied().unwrap_or(0) as usize } else { 0 };
+            return Ok(Some(Owner::of_row(owner.unit, row, Some(column), owner.exact)));
+        }
+        // The field of the record whose bytes hold it.
+        for column in (0..self.schema.fields().len()).filter(|_| owner.exact) {
+            task.check()?;
+            let Some(location) = self.location(task, row, column)? else { break };
+            let Some(range) = location.exact() else { break };
+            if byte.within(&location.source, &range).is_some() {
+                return Ok(Some(Owner::of_row(owner.unit, row, Some(column), true)));
             }
         }
-        Ok(Some(Owner::of_row(owner.unit, row, None, true)))
+        Ok(Some(Owner::of_row(owner.unit, row, None, false)))
     }
 
     fn scan_step(&self, _at: u64) -> u64 {

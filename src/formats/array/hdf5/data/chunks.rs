@@ -208,7 +208,8 @@ impl Chunks for Stored {
             let unit = Location::new(source, 0..0, "chunk", name).absent();
             return Ok(Some(ChunkPlace { unit, element, cut: false }));
         };
-        let unit = self.way.described(Location::new(source, self.extent(index, record)?, "chunk", name));
+        let unit = Location::new(source, self.extent(index, record)?, "chunk", name);
+        let unit = plain::described(self.way.described(unit), &self.datatype);
         if self.is_plain(index) {
             return Ok(Some(ChunkPlace { unit, element, cut: false }));
         }

@@ -13,7 +13,7 @@ use crate::bytes::task::Task;
 use crate::data::content::array::{MissingRegion, Stored};
 use crate::data::content::{Array, ArrayFacts, array};
 use crate::data::dtype::DType;
-use crate::data::location::{BytePlace, Location, Owner};
+use crate::data::location::{BytePlace, FieldPlace, Location, Owner};
 use crate::data::region::Region;
 use arrow::array::{ArrayRef, UInt64Array, new_null_array};
 use arrow::compute::take;
@@ -27,6 +27,32 @@ pub(super) fn element(datatype: &Datatype) -> &Datatype {
         datatype = base;
     }
     datatype
+}
+
+/// A place of elements of a type, with where their fields stand in them.
+pub(super) fn described(mut location: Location, datatype: &Datatype) -> Location {
+    match &datatype.class {
+        Class::Compound(members) => {
+            let place = |member: &super::super::datatype::Member| {
+                let start = member.offset;
+                let bytes = start..start.saturating_add(member.datatype.size);
+                let word = Delivery::new(&member.datatype).map_or_else(|_| String::new(), |way| way.word());
+                let encoding = if is_reference(&member.datatype) { HEAP.to_owned() } else { word };
+                FieldPlace { bytes, encoding }
+            };
+            location.fields = members.iter().map(place).collect();
+            location
+        }
+        _ if is_reference(datatype) => location.encoding(HEAP),
+        _ => location,
+    }
+}
+
+/// What stands in an element whose value lies in a heap.
+const HEAP: &str = "length, and the place in a global heap";
+
+fn is_reference(datatype: &Datatype) -> bool {
+    matches!(element(datatype).class, Class::Vlen(_))
 }
 
 /// The array of elements that lie in `source` from `start`, and what is to be said where it ends before them.
@@ -129,7 +155,8 @@ impl Array for Plain {
 
     fn location(&self, task: &Task, index: &[u64]) -> Result<Option<Location>> {
         let Some(location) = self.raw.location(task, index)? else { return Ok(None) };
-        Ok(Some(self.way.described(location).called("contiguous data")))
+        let location = self.way.described(location).called("contiguous data");
+        Ok(Some(described(location, &self.datatype)))
     }
 
     fn owner(&self, task: &Task, byte: &BytePlace) -> Result<Option<Owner>> {
