@@ -176,7 +176,8 @@ fn cell_of(
         seen.units += 1;
         return;
     };
-    if location.encoding.as_ref().is_some_and(|said| said.contains("global heap")) {
+    let other = ["global heap", "time of"];
+    if location.encoding.as_ref().is_some_and(|said| other.iter().any(|word| said.contains(word))) {
         seen.units += 1;
         return;
     }

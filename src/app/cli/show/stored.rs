@@ -196,7 +196,9 @@ fn text(location: &Location) -> String {
     }
     for part in &location.parts {
         let inner = text(&part.location);
-        out.push_str(&format!("{}:\n", part.what));
+        if part.what != part.location.unit {
+            out.push_str(&format!("{}:\n", part.what));
+        }
         inner
             .lines()
             .filter(|line| !line.starts_with("file: "))

@@ -37,23 +37,24 @@ pub(super) fn described(mut location: Location, datatype: &Datatype) -> Location
                 let start = member.offset;
                 let bytes = start..start.saturating_add(member.datatype.size);
                 let word = Delivery::new(&member.datatype).map_or_else(|_| String::new(), |way| way.word());
-                let encoding = if is_reference(&member.datatype) { HEAP.to_owned() } else { word };
+                let encoding = match &element(&member.datatype).class {
+                    Class::Vlen(_) => HEAP.to_owned(),
+                    // Its bits are the writer's own: PyTables has microseconds and seconds there.
+                    Class::Time { precision, .. } => format!("time of {precision} bits"),
+                    _ => word,
+                };
                 FieldPlace { bytes, encoding }
             };
             location.fields = members.iter().map(place).collect();
             location
         }
-        _ if is_reference(datatype) => location.encoding(HEAP),
+        Class::Vlen(_) => location.encoding(HEAP),
         _ => location,
     }
 }
 
 /// What stands in an element whose value lies in a heap.
 const HEAP: &str = "length, and the place in a global heap";
-
-fn is_reference(datatype: &Datatype) -> bool {
-    matches!(element(datatype).class, Class::Vlen(_))
-}
 
 /// The array of elements that lie in `source` from `start`, and what is to be said where it ends before them.
 /// Elements that are not there fail when they are read; what is read by columns ends with the last row that is
