@@ -114,16 +114,10 @@ impl HexView {
     /// Paints these fields, and goes to the first that matters.
     pub(super) fn paint(&mut self, marks: Vec<Mark>) {
         if let Some(first) = marks::first(&marks) {
-            self.select(first);
+            // Not selected: that would cover the paint.
+            self.go_to(first.start);
         }
         self.marks = marks;
-    }
-
-    /// Goes to some bytes and selects them.
-    fn select(&mut self, range: Range<u64>) {
-        self.go_to(range.start);
-        let last = self.len.map_or(u64::MAX, |len| len.saturating_sub(1));
-        self.anchor = range.end.saturating_sub(1).clamp(range.start, last.max(range.start));
     }
 
     fn selected(&self) -> Range<u64> {
@@ -515,7 +509,7 @@ impl View for HexView {
             let line = Rect::from_min_max(pos2(main.left(), main.bottom() - marks::LEGEND), main.max);
             let mut child = ui.new_child(UiBuilder::new().max_rect(line).id_salt("legend"));
             if let Some(range) = marks::legend(&mut child, line, &self.marks) {
-                self.select(range);
+                self.go_to(range.start);
             }
             main.max.y = line.top();
         }

@@ -90,3 +90,22 @@ pub(super) fn legend(ui: &mut Ui, place: Rect, marks: &[Mark]) -> Option<Range<u
     }
     chosen
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_value_is_painted_over_its_unit() {
+        let theme = Theme::of_context(&egui::Context::default());
+        let marks = [
+            Mark::new(10..30, "record row 0".to_owned(), Paint::Unit),
+            Mark::new(20..24, "value".to_owned(), Paint::Value),
+        ];
+        assert_eq!(first(&marks), Some(20..24));
+        assert_eq!(color(&marks, 20, theme), Some(theme.found()));
+        assert_eq!(color(&marks, 24, theme), Some(theme.tint(theme.accent)));
+        assert_eq!(color(&marks, 30, theme), None);
+        assert_ne!(theme.found(), theme.tint(theme.accent));
+    }
+}
