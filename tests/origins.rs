@@ -668,3 +668,60 @@ fn rows_in_another_order_lie_where_they_are_in_the_file() {
     let location = view.location(&task, 0, 1).unwrap().unwrap();
     assert_eq!(location.value(&task).unwrap().unwrap(), &b"1"[..]);
 }
+
+/// Of damaged files an error may come, and nothing else: no panic, which the guard would say is one.
+#[test]
+fn damaged_files_give_errors_at_most() {
+    let (task, mut next, mut asked) = (Task::new(), numbers(11), 0u64);
+    let sound = |result: gander::Result<()>, path: &Path| {
+        let is_bug = result.as_ref().is_err_and(|error| error.kind() == gander::ErrorKind::Bug);
+        assert!(!is_bug, "{}: {result:?}", path.display());
+    };
+    let folders = [
+        "npy",
+        "npz",
+        "safetensors",
+        "hdf5",
+        "zarr",
+        "csv",
+        "json",
+        "jsonl",
+        "parquet",
+        "arrow",
+        "sqlite",
+        "zip",
+    ];
+    for folder in folders {
+        for entry in std::fs::read_dir(fixture(folder).join("malformed")).unwrap() {
+            let path = entry.unwrap().path();
+            let Ok(document) = gander::open(&task, &path, &Options::default()) else { continue };
+            let mut visit = |node: &Arc<Node>, _: &str, _: usize| {
+                for _ in 0..PLACES {
+                    let found = match &node.content {
+                        Some(Content::Table(table)) => {
+                            let (rows, columns) =
+                                (table.rows().number(), table.schema().fields().len() as u64);
+                            table.location(&task, next(rows.min(1_000)), next(columns) as usize)
+                        }
+                        Some(Content::Array(array)) if !array.shape().contains(&0) => {
+                            let index: Vec<u64> = array.shape().iter().map(|side| next(*side)).collect();
+                            array.location(&task, &index)
+                        }
+                        _ => break,
+                    };
+                    asked += 1;
+                    let read = found.and_then(|found| found.map_or(Ok(None), |found| found.value(&task)));
+                    sound(read.map(drop), &path);
+                    if !document.source.is_folder() {
+                        let at = next(document.source.known_len().unwrap_or(1));
+                        let byte = BytePlace::new(&document.source, at);
+                        sound(location::find(&task, &document.root, &byte).map(drop), &path);
+                    }
+                }
+                Ok(true)
+            };
+            drop(walk(&task, &document.root, "", 6, &mut visit));
+        }
+    }
+    assert!(asked > 200, "{asked}");
+}
