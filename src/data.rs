@@ -10,6 +10,7 @@
 //! | [`open`](mod@open) | from a source to a [`open::Document`], by a list of formats that is handed on; walking the tree |
 //! | [`guard`](mod@guard) | a panic in a reader is an error with its place: around all that a format hands out |
 //! | [`chunked`](mod@chunked) | arrays in chunks: formats decode one, the engine does regions, cores and the cache |
+//! | [`location`] | where a value lies in the bytes of a file, and what a byte belongs to |
 //! | [`quantised`] | blocks of few bits that share scales: their values, and what these are made of |
 //! | [`adapt`] | one content as another: records as a table, elements as a column, a slice, a field, scaled values, a cast |
 //! | [`numbers`], [`axes`], [`plane`] | elements as f64; what indices stand for; two-dimensional slices: tiles, envelopes, search for NaN, pictures |
@@ -39,6 +40,7 @@ pub mod health;
 pub mod infer;
 pub mod json;
 pub mod keras;
+pub mod location;
 pub mod media;
 pub mod names;
 pub mod node;

@@ -30,6 +30,7 @@
 //! | [`parquet_write`] | rows as row groups of Parquet files |
 //! | [`avro`](mod@avro) | Avro's bytes, and the container around records, for who writes them |
 //! | [`numpy`], [`matlab`](mod@matlab) | the header of an NPY array; how MATLAB counts |
+//! | [`members`] | where the members of a ZIP archive lie in it |
 //! | [`operators`](mod@operators) | what operators of graphs do, in the words of who defines them |
 //! | [`headers`](mod@headers) | what headers keep of attributes and dimensions |
 //! | [`widen`](mod@widen) | numbers for formats that have only some of the types |
@@ -56,6 +57,7 @@ pub mod json;
 pub mod keys;
 pub mod late_array;
 pub mod matlab;
+pub mod members;
 pub mod modules;
 pub mod msgpack;
 pub mod multifile;

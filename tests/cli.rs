@@ -452,3 +452,36 @@ fn a_node_of_a_graph_comes_with_what_its_operator_does() {
         assert!(matches!(out.status.code(), Some(1 | 2)) && out.stdout.is_empty(), "{wrong:?}");
     }
 }
+
+#[test]
+fn where_a_value_lies_and_what_a_byte_belongs_to() {
+    let fixture = |name: &str| format!("{}/fixtures/{name}", env!("CARGO_MANIFEST_DIR"));
+    let (csv, npy) = (fixture("csv/comma.csv"), fixture("npy/shape_2d.npy"));
+    let json = |args: &[&str]| -> serde_json::Value {
+        let out = gander(args);
+        assert!(out.status.success(), "{args:?}: {}", String::from_utf8_lossy(&out.stderr));
+        serde_json::from_slice(&out.stdout).unwrap()
+    };
+    let bytes = std::fs::read(&csv).unwrap();
+    let found = json(&["show", csv.as_str(), "--where", "1,0", "--json"]);
+    let (start, len) =
+        (found["value"]["offset"].as_u64().unwrap(), found["value"]["length"].as_u64().unwrap());
+    let field = &bytes[start as usize..(start + len) as usize];
+    let rows = json(&["show", csv.as_str(), "--rows", "1..2", "--json"]);
+    assert_eq!(rows["rows"][0][0], String::from_utf8_lossy(field).as_ref());
+    let back = json(&["show", csv.as_str(), "--byte", &start.to_string(), "--json"]);
+    assert_eq!((&back["row"], &back["column"], &back["exact"]), (&1.into(), &0.into(), &true.into()));
+    let found = json(&["show", npy.as_str(), "--where", "1,2", "--json"]);
+    let start = found["value"]["offset"].as_u64().unwrap();
+    let back = json(&["show", npy.as_str(), "--byte", &format!("0x{start:x}"), "--json"]);
+    assert_eq!(back["element"], serde_json::json!([1, 2]));
+    let text = gander(&["show", npy.as_str(), "--where", "1,2"]);
+    assert!(String::from_utf8_lossy(&text.stdout).contains("value: "));
+    for wrong in [
+        ["show", csv.as_str(), "--where", "x"],
+        ["show", npy.as_str(), "--where", "99,0"],
+        ["show", npy.as_str(), "--byte", "z"],
+    ] {
+        assert_eq!(gander(&wrong).status.code(), Some(2), "{wrong:?}");
+    }
+}

@@ -13,6 +13,7 @@ mod losses;
 mod media;
 mod memory;
 mod mutations;
+mod origins;
 mod query;
 mod roundtrip;
 mod samples;

@@ -42,6 +42,19 @@ struct Inner {
     packed: Option<PathBuf>,
     depth: u32,
     backing: Backing,
+    /// The bytes that it was decompressed from, where those are in one piece.
+    origin: Option<Packed>,
+}
+
+/// Bytes that others were decompressed from.
+#[derive(Clone)]
+pub struct Packed {
+    /// What they lie in.
+    pub source: Source,
+    /// Where in it.
+    pub range: Range<u64>,
+    /// What they were packed with: `deflate`, `gzip`, `UTF-16LE`.
+    pub codec: String,
 }
 
 enum Backing {
@@ -127,7 +140,14 @@ impl Source {
             .or_else(|| path.components().next_back().map(Component::as_os_str))
             .map(|n| n.to_string_lossy().into_owned())
             .unwrap_or_default();
-        Ok(Source(Arc::new(Inner { name, path: Some(path.to_owned()), packed: None, depth: 0, backing })))
+        Ok(Source(Arc::new(Inner {
+            name,
+            path: Some(path.to_owned()),
+            packed: None,
+            depth: 0,
+            backing,
+            origin: None,
+        })))
     }
 
     /// The files that a name with braces stands for, where at least one is there.
@@ -139,7 +159,7 @@ impl Source {
             return None;
         }
         let (name, path, backing) = (name.to_owned(), Some(folder.to_owned()), Backing::Files(names));
-        Some(Source(Arc::new(Inner { name, path, packed: None, depth: 0, backing })))
+        Some(Source(Arc::new(Inner { name, path, packed: None, depth: 0, backing, origin: None })))
     }
 
     /// Bytes in memory under a name.
@@ -170,11 +190,26 @@ impl Source {
     pub fn decompressed(&self, name: impl Into<String>, bytes: Arc<dyn ReadAt>) -> Result<Source> {
         let packed = self.0.path.clone().or_else(|| self.0.packed.clone());
         let (name, backing) = (name.into(), Backing::Stream(Arc::new(GuardedStream(bytes))));
-        Ok(Source(Arc::new(Inner { name, path: None, packed, depth: self.deeper()?, backing })))
+        let depth = self.deeper()?;
+        Ok(Source(Arc::new(Inner { name, path: None, packed, depth, backing, origin: None })))
     }
 
     fn made(name: impl Into<String>, depth: u32, backing: Backing) -> Source {
-        Source(Arc::new(Inner { name: name.into(), path: None, packed: None, depth, backing }))
+        Source(Arc::new(Inner { name: name.into(), path: None, packed: None, depth, backing, origin: None }))
+    }
+
+    /// This source, which was made just now and of which there is no other handle yet, with what it was decompressed
+    /// from: the bytes `range` of `source`, packed with `codec`.
+    pub fn unpacked_from(mut self, source: &Source, range: Range<u64>, codec: impl Into<String>) -> Source {
+        if let Some(inner) = Arc::get_mut(&mut self.0) {
+            inner.origin = Some(Packed { source: source.clone(), range, codec: codec.into() });
+        }
+        self
+    }
+
+    /// The bytes that this source was decompressed from, where that is known.
+    pub fn origin(&self) -> Option<Packed> {
+        self.0.origin.clone()
     }
 
     fn deeper(&self) -> Result<u32> {

@@ -46,6 +46,7 @@ use crate::data::content::array::{Axis, MissingRegion, Stored};
 use crate::data::content::table::{batch, cut, project};
 use crate::data::content::{Array, ArrayFacts, ColumnStatistics, Layout, Rows, Table, TableFacts, sample};
 use crate::data::dtype::DType;
+use crate::data::location::{BytePlace, Location, Owner};
 use crate::data::quantised::{Block, Code, Quant, Quantised};
 use crate::data::region::{Region, Span};
 use arrow::array::{ArrayRef, RecordBatch};
@@ -137,6 +138,22 @@ impl Table for TableView {
             true => Ok(sample::spread(self.rows().known(), most)),
             false => self.table.sample(task, most),
         }
+    }
+
+    fn location(&self, task: &Task, row: u64, column: usize) -> Result<Option<Location>> {
+        let Some(&inner) = self.columns.get(column) else { return Ok(None) };
+        self.table.location(task, self.rows.start.saturating_add(row), inner)
+    }
+
+    fn owner(&self, task: &Task, byte: &BytePlace) -> Result<Option<Owner>> {
+        let Some(mut owner) = self.table.owner(task, byte)? else { return Ok(None) };
+        let Some((row, column)) = owner.cell else { return Ok(None) };
+        let Some(row) = row.checked_sub(self.rows.start).filter(|_| row < self.rows.end) else {
+            return Ok(None);
+        };
+        let here = |column: usize| self.columns.iter().position(|inner| *inner == column);
+        owner.cell = Some((row, column.and_then(here)));
+        Ok(Some(owner))
     }
 
     fn layout(&self) -> Layout {
@@ -239,6 +256,11 @@ impl Array for ArrayView {
         };
         stored.regions = stored.regions.iter().filter_map(inside).collect();
         Ok(Some(stored))
+    }
+
+    fn location(&self, task: &Task, index: &[u64]) -> Result<Option<Location>> {
+        let outer = self.outer(&Region(index.iter().map(|at| Span::range(*at, 1)).collect()))?;
+        self.array.location(task, &outer.start())
     }
 
     fn column(&self, task: &Task, region: &Region) -> Result<ArrayRef> {

@@ -27,6 +27,7 @@ use crate::bytes::task::Task;
 use crate::data::content::array::{self, MissingRegion};
 use crate::data::content::{Array, ArrayFacts, Layout};
 use crate::data::dtype::DType;
+use crate::data::location::{BytePlace, Location, Owner};
 use crate::data::region::{Region, Span};
 use arrow::array::{Array as _, ArrayRef};
 use bytes::Bytes;
@@ -83,6 +84,22 @@ pub trait Chunks: Send + Sync {
         Ok(None)
     }
 
+    /// Where the chunk at `index` lies, and how it is decoded; `None` where that is not told.
+    ///
+    /// # Errors
+    /// As the index demands.
+    fn place(&self, _task: &Task, _index: &[u64]) -> Result<Option<ChunkPlace>> {
+        Ok(None)
+    }
+
+    /// The grid coordinates of the chunk that a byte belongs to; `None` where it belongs to none, or that is not told.
+    ///
+    /// # Errors
+    /// As the index demands.
+    fn chunk_of(&self, _task: &Task, _byte: &BytePlace) -> Result<Option<Vec<u64>>> {
+        Ok(None)
+    }
+
     /// The chunks in the file, for the storage map. May read an index.
     ///
     /// # Errors
@@ -90,6 +107,16 @@ pub trait Chunks: Send + Sync {
     fn layout(&self, _task: &Task) -> Result<Layout> {
         Ok(Layout::default())
     }
+}
+
+/// Where a chunk lies: its unit, whose decoded form holds its elements in C order.
+pub struct ChunkPlace {
+    /// The stored chunk, without where an element stands in it; absent where the file lacks it.
+    pub unit: Location,
+    /// Bytes of an element in the decoded chunk; 0 where its elements are not of one size.
+    pub element: u64,
+    /// Whether a chunk at the edge is cut to the array's shape.
+    pub cut: bool,
 }
 
 /// Bytes of one chunk of `chunk` elements, for a reader that is about to decode one: checked against
@@ -444,6 +471,41 @@ impl Array for Chunked {
         let regions = list.iter().map(|index| self.grid.region(index)).collect();
         let element = (!self.dtype.is_variable()).then(|| self.fill.clone());
         Ok(Some(array::Stored { regions, element, row: self.fill_column.clone() }))
+    }
+
+    fn location(&self, task: &Task, index: &[u64]) -> Result<Option<Location>> {
+        let one = Region(index.iter().map(|at| Span::range(*at, 1)).collect());
+        one.check(self.shape())?;
+        let (chunk, cuts) = self.grid.plan(&one).at(0);
+        let Some(place) = self.chunks.place(task, &chunk)? else { return Ok(None) };
+        if place.unit.absent || place.element == 0 {
+            return Ok(Some(place.unit));
+        }
+        let shape = if place.cut { self.grid.cut(&chunk) } else { self.grid.whole(&chunk) };
+        let inside: Vec<u64> = cuts.iter().map(|cut| cut.from).collect();
+        let at = strides::ravel(&inside, &shape).saturating_mul(place.element);
+        Ok(Some(place.unit.within(at..at.saturating_add(place.element))))
+    }
+
+    fn owner(&self, task: &Task, byte: &BytePlace) -> Result<Option<Owner>> {
+        let Some(chunk) = self.chunks.chunk_of(task, byte)? else { return Ok(None) };
+        let Some(place) = self.chunks.place(task, &chunk)? else { return Ok(None) };
+        let mut index = self.grid.region(&chunk).start();
+        let mut exact = false;
+        if let Some(at) = byte.within(&place.unit.source, &place.unit.range)
+            && place.unit.is_plain()
+            && place.element > 0
+        {
+            let shape = if place.cut { self.grid.cut(&chunk) } else { self.grid.whole(&chunk) };
+            let inside = strides::unravel(at / place.element, &shape);
+            let found: Vec<u64> =
+                index.iter().zip(&inside).map(|(first, at)| first.saturating_add(*at)).collect();
+            // Of what stands over the array's edge there is no element.
+            if found.iter().zip(self.shape()).all(|(at, side)| at < side) {
+                (index, exact) = (found, true);
+            }
+        }
+        Ok(Some(Owner::of_element(place.unit, index, exact)))
     }
 
     fn facts(&self) -> ArrayFacts {

@@ -14,7 +14,8 @@ use crate::bytes::error::Result;
 use crate::bytes::guard::{guarded, known};
 use crate::bytes::task::Task;
 use crate::data::content::Content;
-use crate::data::node::{Children, Listing, Node, NodeStatistics, Timeline, Version, Versions};
+use crate::data::location::{BytePlace, Location};
+use crate::data::node::{Children, Listing, Node, NodeStatistics, Places, Timeline, Version, Versions};
 use contents::{GuardedArray, GuardedImage, GuardedTable, GuardedText};
 use std::ops::Range;
 use std::sync::Arc;
@@ -36,6 +37,7 @@ pub fn node(mut node: Node) -> Node {
     };
     node.statistics =
         node.statistics.map(|statistics| Arc::new(GuardedStatistics(statistics)) as Arc<dyn NodeStatistics>);
+    node.places = node.places.map(|places| Arc::new(GuardedPlaces(places)) as Arc<dyn Places>);
     node.timeline = node
         .timeline
         .map(|timeline| Timeline { versions: Arc::new(GuardedVersions(timeline.versions)), at: timeline.at });
@@ -110,6 +112,26 @@ impl NodeStatistics for GuardedStatistics {
 
     fn statistics(&self, task: &Task) -> Result<Vec<(&'static str, serde_json::Value)>> {
         guarded(|| self.0.statistics(task))
+    }
+}
+
+struct GuardedPlaces(Arc<dyn Places>);
+
+impl Places for GuardedPlaces {
+    fn location(&self, task: &Task) -> Result<Option<Location>> {
+        guarded(|| self.0.location(task))
+    }
+
+    fn is_member(&self) -> bool {
+        self.0.is_member()
+    }
+
+    fn attribute(&self, task: &Task, name: &str) -> Result<Option<Location>> {
+        guarded(|| self.0.attribute(task, name))
+    }
+
+    fn owner(&self, task: &Task, byte: &BytePlace) -> Result<Option<(String, Location)>> {
+        guarded(|| self.0.owner(task, byte))
     }
 }
 

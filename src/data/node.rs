@@ -12,6 +12,7 @@ use crate::data::content::{Content, Kind};
 use crate::data::curves::Presentation;
 use crate::data::dtype::DType;
 use crate::data::format::{Encoded, Format};
+use crate::data::location::{BytePlace, Location};
 use crate::data::security::Report;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -74,6 +75,8 @@ pub struct Node {
     pub findings: Option<Arc<dyn Findings>>,
     /// Where its bytes lie in the file, if they lie in one piece.
     pub span: Option<Range<u64>>,
+    /// Where it lies in a file around it, and what bytes of that belong to its children.
+    pub places: Option<Arc<dyn Places>>,
     /// What one pass over all of it tells, where that is not the statistics of its content.
     pub statistics: Option<Arc<dyn NodeStatistics>>,
     /// What code of the file's own would run where it is loaded by the program that wrote it.
@@ -136,6 +139,38 @@ pub trait NodeStatistics: Send + Sync {
     fn statistics(&self, task: &Task) -> Result<Vec<(&'static str, serde_json::Value)>>;
 }
 
+/// Where the bytes of a node lie in a file that is around it: of a member of an archive, and of the archive.
+pub trait Places: Send + Sync {
+    /// Where the node as a whole lies.
+    ///
+    /// # Errors
+    /// What reading a header gives.
+    fn location(&self, _task: &Task) -> Result<Option<Location>> {
+        Ok(None)
+    }
+
+    /// Whether the node lies in a file around it: `location` tells where.
+    fn is_member(&self) -> bool {
+        false
+    }
+
+    /// Where the value of an attribute lies.
+    ///
+    /// # Errors
+    /// What reading it gives.
+    fn attribute(&self, _task: &Task, _name: &str) -> Result<Option<Location>> {
+        Ok(None)
+    }
+
+    /// The name of the child that a byte belongs to, as a path below the node, and where that child lies.
+    ///
+    /// # Errors
+    /// What reading headers gives.
+    fn owner(&self, _task: &Task, _byte: &BytePlace) -> Result<Option<(String, Location)>> {
+        Ok(None)
+    }
+}
+
 /// What is found only while the content of a node is indexed or read.
 pub trait Findings: Send + Sync {
     /// What breaks it, as far as that is known now.
@@ -153,6 +188,31 @@ pub trait Findings: Send + Sync {
     /// Those of reading.
     fn finish(&self, _task: &Task) -> Result<()> {
         Ok(())
+    }
+}
+
+/// A node that lies in one file and has others in it.
+struct Nested {
+    outer: Arc<dyn Places>,
+    inner: Arc<dyn Places>,
+}
+
+impl Places for Nested {
+    fn location(&self, task: &Task) -> Result<Option<Location>> {
+        self.outer.location(task)
+    }
+
+    fn is_member(&self) -> bool {
+        self.outer.is_member()
+    }
+
+    fn attribute(&self, task: &Task, name: &str) -> Result<Option<Location>> {
+        let own = self.inner.attribute(task, name)?;
+        own.map_or_else(|| self.outer.attribute(task, name), |found| Ok(Some(found)))
+    }
+
+    fn owner(&self, task: &Task, byte: &BytePlace) -> Result<Option<(String, Location)>> {
+        self.inner.owner(task, byte)
     }
 }
 
@@ -336,6 +396,7 @@ impl Node {
             remarks: Vec::new(),
             findings: None,
             span: None,
+            places: None,
             statistics: None,
             security: None,
             timeline: None,
@@ -440,6 +501,13 @@ impl Node {
     pub fn statistics(mut self, statistics: impl NodeStatistics + 'static) -> Self {
         self.guarded = false;
         self.statistics = Some(Arc::new(statistics));
+        self
+    }
+
+    /// With where it and its children lie in a file around it.
+    pub fn placed(mut self, places: impl Places + 'static) -> Self {
+        self.guarded = false;
+        self.places = Some(Arc::new(places));
         self
     }
 
@@ -564,6 +632,11 @@ impl Node {
         };
         node.name.clone_from(&self.name);
         node.span.clone_from(&self.span);
+        // What the node itself is says where its children lie, this one where it lies.
+        node.places = match (self.places.clone(), node.places.take()) {
+            (Some(outer), Some(inner)) => Some(Arc::new(Nested { outer, inner })),
+            (outer, inner) => outer.or(inner),
+        };
         if node.timeline.is_none() {
             node.timeline.clone_from(&self.timeline);
         }

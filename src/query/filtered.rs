@@ -16,6 +16,7 @@ use crate::bytes::task::Task;
 use crate::data::adapt::Typed;
 use crate::data::content::table::{batch, cut, joined, project};
 use crate::data::content::{ColumnStatistics, RowRanges, Rows, Table, TableFacts};
+use crate::data::location::Location;
 use arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch, UInt32Array};
 use arrow::datatypes::{DataType, FieldRef, Int64Type, Schema, SchemaRef};
 use std::ops::Range;
@@ -288,6 +289,11 @@ impl Table for Filtered {
 
     fn count(&self, task: &Task) -> Result<u64> {
         self.answer.count(task)
+    }
+
+    fn location(&self, task: &Task, row: u64, column: usize) -> Result<Option<Location>> {
+        let number = self.numbers(task, row..row.saturating_add(1))?.into_iter().next();
+        number.map_or(Ok(None), |number| self.table.location(task, number, column))
     }
 
     fn scan_step(&self, at: u64) -> u64 {

@@ -3,6 +3,7 @@
 mod lists;
 mod node;
 mod out;
+mod stored;
 
 use super::{json, progress};
 use arrow::array::RecordBatch;
@@ -42,6 +43,13 @@ pub(crate) struct Args {
     /// One node of a graph, by number or name, with what its operator does
     #[arg(long)]
     node: Option<String>,
+    /// Where in the file a value lies: a cell as ROW,COLUMN (a number or a name), an element by its indices, `@NAME`
+    /// for an attribute, `node` for the node as a whole
+    #[arg(long = "where", value_name = "PLACE")]
+    place: Option<String>,
+    /// What the byte at this offset of the file belongs to (0x… for hexadecimal)
+    #[arg(long, value_name = "OFFSET", conflicts_with = "place")]
+    byte: Option<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -79,6 +87,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     {
         return Ok(super::usage(words));
     }
+    if args.place.is_some() || args.byte.is_some() {
+        return located(&task, args, &document, &node, &path);
+    }
     if let Some(wanted) = &args.node {
         return one_node(args, &document, &node, wanted);
     }
@@ -101,6 +112,39 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
         // With JSON the error is the end of what was printed of the object.
         Err(error) => super::failed(&error, &path, args.json && !out.has_begun()),
+    }
+}
+
+/// Prints where a value lies, or what a byte belongs to.
+fn located(
+    task: &Task,
+    args: &Args,
+    document: &Document,
+    node: &std::sync::Arc<Node>,
+    path: &str,
+) -> anyhow::Result<ExitCode> {
+    let place = match (&args.place, &args.byte) {
+        (Some(place), _) => stored::Place::of(place, node).map(|place| (place, 0)),
+        (None, byte) => {
+            stored::offset(byte.as_deref().unwrap_or_default()).map(|at| (stored::Place::Byte, at))
+        }
+    };
+    let (place, offset) = match place {
+        Ok(place) => place,
+        Err(words) => return Ok(super::usage(words)),
+    };
+    let mut out = Out::default();
+    let shown = progress::with_progress(task, || {
+        gander::bytes::guard::guarded(|| {
+            stored::show(task, (document, node), &place, offset, args.json, &mut out)
+        })
+    });
+    match shown {
+        Err(error) => super::failed(&error, path, args.json),
+        Ok(()) => match out.print() {
+            Err(error) if !out.is_closed() => Err(error.into()),
+            _ => Ok(super::status(document)),
+        },
     }
 }
 

@@ -22,7 +22,7 @@ use super::explorer::Explorer;
 use super::exports::{Exports, Leave};
 use super::files::Files;
 use super::fonts::SystemFont;
-use super::inspector::Inspector;
+use super::inspector::{About, Inspector};
 use super::palette::Palette;
 use super::session::{Session, ThemeChoice};
 use super::status::StatusBar;
@@ -265,12 +265,14 @@ impl App {
             .size_range(200.0..=most)
             .frame(Frame::new().fill(theme.bg1));
         let (target, subject) = (self.tabs.target().cloned(), self.tabs.subject());
+        let value = self.tabs.value();
         let shown = panel.show(ui, |ui| {
             ui.set_min_width(ui.available_width());
             let (jobs, actions) = (&self.jobs, &mut self.actions);
             match &target {
                 Some(target) => {
-                    self.inspector.ui(ui, jobs, target, &subject, &self.workspace.mappings, actions);
+                    let about = About { target, subject: &subject, value: value.as_ref() };
+                    self.inspector.ui(ui, jobs, &about, &self.workspace.mappings, actions);
                 }
                 None => Inspector::details_ui(ui, &self.tabs.details()),
             }

@@ -10,7 +10,7 @@ use gander::data::format::Options;
 use gander::data::security::Report;
 
 use super::icons::Icon;
-use super::target::{ExportSource, QueryStart, Request, Target};
+use super::target::{BytesOf, ExportSource, QueryStart, Request, Target};
 
 /// Something to be done after this frame, by whoever draws.
 pub(crate) enum Action {
@@ -36,6 +36,8 @@ pub(crate) enum Action {
     ShowFile(u64),
     /// Show a node in a tab.
     Show(Target, Where),
+    /// Show the bytes behind a value.
+    ShowBytes(BytesOf),
     /// Show a new SQL query that begins like this.
     Query(QueryStart),
     /// Show a file in the system's file manager.

@@ -10,6 +10,7 @@ mod layout;
 mod media;
 mod numbers;
 mod statistics;
+mod stored;
 mod weights;
 
 use std::sync::Arc;
@@ -23,6 +24,7 @@ use gander::{Error, ErrorKind};
 
 use super::commands::Action;
 use super::security;
+use super::target::StoredValue;
 use super::theme::{self, Severity, Theme, size, space};
 use super::ui::{key_value, rows};
 use super::views::record::brief;
@@ -33,6 +35,7 @@ use graph_part::GraphSections;
 use layout::Map;
 use media::MediaSections;
 use statistics::Statistics;
+use stored::Stored;
 use weights::Weights;
 
 /// What the inspector is about: file, node (by its address, which [`Known`] keeps alive), subject.
@@ -48,6 +51,17 @@ pub(crate) struct Inspector {
     map: Map,
     attributes: Attributes,
     graph: GraphSections,
+    stored: Stored,
+}
+
+/// What it tells about.
+pub(crate) struct About<'a> {
+    /// The node.
+    pub(crate) target: &'a Target,
+    /// What of it.
+    pub(crate) subject: &'a Subject,
+    /// The value under the cursor.
+    pub(crate) value: Option<&'a StoredValue>,
 }
 
 impl Inspector {
@@ -67,8 +81,7 @@ impl Inspector {
         &mut self,
         ui: &mut Ui,
         jobs: &Jobs,
-        target: &Target,
-        subject: &Subject,
+        &About { target, subject, value }: &About<'_>,
         mappings: &Mappings,
         actions: &mut Vec<Action>,
     ) {
@@ -117,6 +130,7 @@ impl Inspector {
             {
                 section(ui, "Security", |ui| security::section(ui, target.title(), &report, actions));
             }
+            self.stored.ui(ui, jobs, target, value, actions);
             self.statistics.ui(ui, jobs, &key, target, &known);
             self.weights.ui(ui, jobs, &key, target, mappings);
             self.media.ui(ui, jobs, &key, target, actions);

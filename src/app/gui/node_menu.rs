@@ -6,7 +6,7 @@ use gander::data::content::Kind;
 use super::commands::{Action, CommandId, Where};
 use super::icons::Icon;
 use super::snippets;
-use super::target::{ExportSource, QueryStart, Target};
+use super::target::{BytesOf, ExportSource, QueryStart, StoredValue, Target};
 use super::theme;
 
 /// The lines for a node.
@@ -22,6 +22,11 @@ pub(crate) fn ui(ui: &mut Ui, target: &Target, actions: &mut Vec<Action>) {
     }
     if target.node.kind() == Kind::Table && item(ui, Icon::Database, "Query with SQL") {
         actions.push(Action::Query(QueryStart::Table(target.clone(), String::new())));
+    }
+    if let Some(value) = StoredValue::node(&target.node)
+        && item(ui, Icon::Binary, "Show bytes")
+    {
+        actions.push(Action::ShowBytes(BytesOf { node: target.place(), value, decoded: false }));
     }
     ui.separator();
     if item(ui, Icon::Copy, "Copy path") {

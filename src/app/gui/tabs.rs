@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::commands::{Action, Label, Where};
 use super::files::Files;
 use super::session::{KeptContent, Split, Tab};
-use super::target::{NodeRef, QueryStart, Request, Subject, TabContent, Target};
+use super::target::{NodeRef, QueryStart, Request, StoredValue, Subject, TabContent, Target};
 use super::views::{Status, Workspace};
 pub(crate) use capture::Purpose;
 use pane::FocusRequest;
@@ -90,6 +90,11 @@ impl Tabs {
     /// What of it the inspector should tell about.
     pub(crate) fn subject(&self) -> Subject {
         self.active().map_or(Subject::Node, Pane::subject)
+    }
+
+    /// The value under its cursor.
+    pub(crate) fn value(&self) -> Option<StoredValue> {
+        self.active().and_then(Pane::value)
     }
 
     fn at(&self, content: &TabContent) -> Option<TileId> {

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use gander::bytes::task::Task;
 use gander::convert::Selection;
-use gander::data::content::Content;
+use gander::data::content::{Array, Content, Table};
 use gander::data::format::{Data, Format, Options};
+use gander::data::location::Location;
 use gander::data::node::Node;
 use gander::data::open::Document;
 use gander::query::Condition;
@@ -125,6 +127,8 @@ pub(crate) enum TabContent {
     Node(NodeRef),
     /// SQL statements over all open files: the number of the query, unique among the tabs.
     Query(u64),
+    /// The bytes behind a value.
+    Bytes(BytesOf),
     /// Two nodes beside each other.
     #[cfg(test)]
     Comparison([NodeRef; 2]),
@@ -136,6 +140,7 @@ impl TabContent {
         match self {
             TabContent::Node(node) => std::slice::from_ref(node),
             TabContent::Query(_) => &[],
+            TabContent::Bytes(of) => std::slice::from_ref(&of.node),
             #[cfg(test)]
             TabContent::Comparison(nodes) => nodes,
         }
@@ -144,6 +149,117 @@ impl TabContent {
     /// Whether it shows a node of this file.
     pub(crate) fn is_of(&self, file: u64) -> bool {
         self.nodes().iter().any(|node| node.file == file)
+    }
+}
+
+/// The bytes behind a value of a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct BytesOf {
+    /// The node.
+    pub(crate) node: NodeRef,
+    /// The value.
+    pub(crate) value: StoredValue,
+    /// Whether those of the decoded unit, and not those of the file.
+    pub(crate) decoded: bool,
+}
+
+impl BytesOf {
+    /// The words on its tab.
+    pub(crate) fn name(&self) -> String {
+        let what = if self.decoded { "Decoded bytes" } else { "Bytes" };
+        format!("{what} of {}", self.value.what)
+    }
+}
+
+/// A value whose place in its file can be asked for. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct StoredValue {
+    /// What it is: `row 3, column price`, `element [1, 2]`.
+    pub(crate) what: String,
+    place: ValuePlace,
+}
+
+/// Of what it is a value.
+#[derive(Clone)]
+pub(crate) enum ValuePlace {
+    /// Row and column of a table.
+    Cell(Arc<dyn Table>, u64, usize),
+    /// The full index of an element.
+    Element(Arc<dyn Array>, Vec<u64>),
+    /// All of a node.
+    Node(Arc<Node>),
+}
+
+impl StoredValue {
+    /// The value at a place, which is called `what`.
+    pub(crate) fn new(what: impl Into<String>, place: ValuePlace) -> Self {
+        StoredValue { what: what.into(), place }
+    }
+
+    /// The cell of a table.
+    pub(crate) fn cell(table: &Arc<dyn Table>, row: u64, column: usize) -> Self {
+        let name = table.schema().fields().get(column).map_or("", |field| field.name());
+        let what = format!("row {row}, column {name}");
+        StoredValue::new(what, ValuePlace::Cell(table.clone(), row, column))
+    }
+
+    /// The element of an array.
+    pub(crate) fn element(array: &Arc<dyn Array>, index: Vec<u64>) -> Self {
+        StoredValue::new(format!("element {index:?}"), ValuePlace::Element(array.clone(), index))
+    }
+
+    /// A node as a whole, where it may be told where that lies.
+    pub(crate) fn node(node: &Arc<Node>) -> Option<Self> {
+        let is_array = matches!(&node.content, Some(Content::Array(array)) if array.facts().chunks.is_none());
+        let told = is_array || node.places.as_ref().is_some_and(|places| places.is_member());
+        told.then(|| StoredValue::new(node.name.clone(), ValuePlace::Node(node.clone())))
+    }
+
+    /// Where it lies; reads what tells it.
+    pub(crate) fn location(&self, task: &Task) -> gander::Result<Option<Location>> {
+        match &self.place {
+            ValuePlace::Cell(table, row, column) => table.location(task, *row, *column),
+            ValuePlace::Element(array, index) => array.location(task, index),
+            ValuePlace::Node(node) => match (&node.places, &node.content) {
+                (Some(places), _) if places.is_member() => places.location(task),
+                (_, Some(Content::Array(array))) => {
+                    let first = array.location(task, &vec![0; array.shape().len()])?;
+                    Ok(first.map(Location::of_unit))
+                }
+                _ => Ok(None),
+            },
+        }
+    }
+
+    /// What tells it from others: the address of the content, which it keeps alive, and the place in it.
+    fn key(&self) -> (usize, Vec<u64>) {
+        match &self.place {
+            ValuePlace::Cell(table, row, column) => {
+                (Arc::as_ptr(table).cast::<()>() as usize, vec![*row, *column as u64])
+            }
+            ValuePlace::Element(array, index) => (Arc::as_ptr(array).cast::<()>() as usize, index.clone()),
+            ValuePlace::Node(node) => (Arc::as_ptr(node) as usize, Vec::new()),
+        }
+    }
+}
+
+impl PartialEq for StoredValue {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for StoredValue {}
+
+impl std::hash::Hash for StoredValue {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.key().hash(state);
+    }
+}
+
+impl std::fmt::Debug for StoredValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.what)
     }
 }
 

@@ -19,6 +19,7 @@ mod model;
 pub(crate) mod record;
 pub(crate) mod references;
 pub(crate) mod sql;
+mod stored;
 mod table;
 mod text;
 
@@ -37,8 +38,8 @@ use serde_json::Value;
 
 use super::commands::{ALT, Action, Label};
 use super::icons::Icon;
-use super::target::Repeat;
 pub(crate) use super::target::{QueryStart, Request, Subject, TabContent, Target};
+use super::target::{Repeat, StoredValue};
 
 /// What a view may see and say while it draws.
 pub(crate) struct ViewCx<'a> {
@@ -198,6 +199,11 @@ pub(crate) trait View {
         Subject::Node
     }
 
+    /// The value under the cursor, where it may be told where in the file that lies.
+    fn value(&self) -> Option<StoredValue> {
+        None
+    }
+
     /// What the inspector tells of a view that is about no node: names and values.
     fn details(&self) -> Vec<(&'static str, String)> {
         Vec::new()
@@ -251,6 +257,7 @@ pub(crate) fn make(content: &TabContent, targets: &[Target], start: QueryStart) 
     match content {
         TabContent::Node(_) => targets.first().map(node_view),
         TabContent::Query(_) => Some(sql::make(start)),
+        TabContent::Bytes(of) => targets.first().map(|target| stored::make(target, of)),
         #[cfg(test)]
         TabContent::Comparison(_) => {
             let [one, other] = targets else { return None };

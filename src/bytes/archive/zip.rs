@@ -110,7 +110,7 @@ impl Archive {
             return self.source.member(name, start..end);
         }
         let stream = inflate::stream(&self.source, start..end, member)?;
-        self.source.stream(name, stream)
+        Ok(self.source.stream(name, stream)?.unpacked_from(&self.source, start..end, member.method.name()))
     }
 
     /// Reads a member through and compares it with its CRC-32. Reading a compressed member to its end
@@ -146,6 +146,24 @@ impl Archive {
         let end =
             end.ok_or_else(|| Error::malformed(format!("member {:?}: its end overflows", member.name)))?;
         Ok(start..end)
+    }
+
+    /// Where the local header of a member and its stored bytes lie.
+    ///
+    /// # Errors
+    /// As [`place`](Archive::place).
+    pub fn extent(
+        &self,
+        task: &Task,
+        member: &Member,
+    ) -> Result<(std::ops::Range<u64>, std::ops::Range<u64>)> {
+        let data = self.place(task, member)?;
+        Ok((member.header..data.start, data))
+    }
+
+    /// What the archive lies in.
+    pub fn source(&self) -> &Source {
+        &self.source
     }
 
     /// Where the data of a member begin: behind its local header, whose extra field may differ from

@@ -4,6 +4,7 @@ use crate::bytes::error::Result;
 use crate::bytes::task::Task;
 use crate::data::content::table::{cut, stacked};
 use crate::data::content::{Rows, Table, TableFacts};
+use crate::data::location::Location;
 use crate::data::scan::read_rows;
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{DataType, SchemaRef};
@@ -52,6 +53,11 @@ impl Table for ChosenRows {
             parts.push(batch.columns().to_vec());
         }
         stacked(self.table.schema(), columns, &parts, wanted.len())
+    }
+
+    fn location(&self, task: &Task, row: u64, column: usize) -> Result<Option<Location>> {
+        let number = usize::try_from(row).ok().and_then(|row| self.rows.get(row));
+        number.map_or(Ok(None), |number| self.table.location(task, *number, column))
     }
 
     fn scan_step(&self, _at: u64) -> u64 {

@@ -3,10 +3,12 @@
 use super::{NullRule, cell_bytes, column_dtype};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use crate::bytes::strides;
 use crate::bytes::task::Task;
 use crate::data::content::array::{Axis, MissingRegion, Stored};
 use crate::data::content::{Array, ArrayFacts, array};
 use crate::data::dtype::{DType, Variable};
+use crate::data::location::Location;
 use crate::data::region::{Region, Span};
 use arrow::array::{ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Fields};
@@ -221,6 +223,25 @@ impl Array for FieldArray {
             (Place::Column(_), None) => (None, None),
         };
         Ok(Some(Stored { regions, element, row }).filter(|s| s.element.is_some() || s.row.is_some()))
+    }
+
+    fn location(&self, task: &Task, index: &[u64]) -> Result<Option<Location>> {
+        let rank = self.array.shape().len();
+        let Some(location) = self.array.location(task, index.get(..rank).unwrap_or_default())? else {
+            return Ok(None);
+        };
+        let start = match &self.field.place {
+            Place::Byte(start) => *start,
+            Place::Column(place) => match place.as_slice() {
+                [n] if self.field.shape.is_empty() => return Ok(location.nth_field(*n)),
+                _ => return Ok(Some(location.of_unit())),
+            },
+        };
+        let inside = index.get(rank..).unwrap_or_default();
+        let at = strides::ravel(inside, &self.field.shape).saturating_mul(self.field.dtype.size());
+        let field =
+            start.saturating_add(at)..start.saturating_add(at).saturating_add(self.field.dtype.size());
+        Ok(Some(location.field(self.array.dtype().size(), field)))
     }
 
     fn column(&self, task: &Task, region: &Region) -> Result<ArrayRef> {

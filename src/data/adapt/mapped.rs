@@ -8,6 +8,7 @@ use crate::data::content::array::{self, MissingRegion, Scaling, Stored};
 use crate::data::content::table::{Columns, batch};
 use crate::data::content::{Array, ArrayFacts, ColumnStatistics, Layout, RowRanges, Rows, Table, TableFacts};
 use crate::data::dtype::DType;
+use crate::data::location::{BytePlace, Location, Owner};
 use crate::data::region::Region;
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{DataType, Field, SchemaRef};
@@ -114,6 +115,14 @@ impl Array for MappedArray {
         let (raw, gaps) = array::read_lenient(self.inner.as_ref(), task, region)?;
         convert(&raw, out)?;
         Ok(gaps)
+    }
+
+    fn location(&self, task: &Task, index: &[u64]) -> Result<Option<Location>> {
+        self.inner.location(task, index)
+    }
+
+    fn owner(&self, task: &Task, byte: &BytePlace) -> Result<Option<Owner>> {
+        self.inner.owner(task, byte)
     }
 
     fn verbatim(&self) -> Option<(Source, Range<u64>)> {
@@ -272,6 +281,14 @@ impl<M: ColumnMap + 'static> Table for MappedTable<M> {
     fn with_parts(&self, parts: &[bool]) -> Option<Arc<dyn Table>> {
         let (inner, map) = (self.inner.with_parts(parts)?, self.map.clone());
         Some(Arc::new(MappedTable { inner, columns: self.columns.clone(), map }))
+    }
+
+    fn location(&self, task: &Task, row: u64, column: usize) -> Result<Option<Location>> {
+        self.inner.location(task, row, column)
+    }
+
+    fn owner(&self, task: &Task, byte: &BytePlace) -> Result<Option<Owner>> {
+        self.inner.owner(task, byte)
     }
 
     fn native(&self) -> Option<Box<dyn Any + Send>> {

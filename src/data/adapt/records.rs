@@ -9,6 +9,7 @@ use crate::data::cell::without_padding;
 use crate::data::content::table::{batch, cut};
 use crate::data::content::{Array, Rows, Table, array};
 use crate::data::dtype::{DType, Number, TimeBase, TimeUnit, with_number};
+use crate::data::location::{BytePlace, Location, Owner};
 use crate::data::region::{Region, Span};
 use arrow::array::Array as _;
 use arrow::array::*;
@@ -178,6 +179,13 @@ impl ArrayTable {
         Ok(ArrayTable { array, schema, matrix, there: StoredRows::default() })
     }
 
+    /// Whether its columns are the fields of records.
+    fn is_record(&self) -> bool {
+        let dtype = self.array.dtype();
+        let fields = matches!(arrow_of(dtype), Some((DataType::Struct(_), _)));
+        fields && (dtype.record().is_some() || dtype.is_variable())
+    }
+
     fn len(&self) -> u64 {
         self.array.shape().first().copied().unwrap_or(1)
     }
@@ -249,6 +257,46 @@ impl Table for ArrayTable {
             });
         }
         batch(&self.schema, columns, out, count as usize)
+    }
+
+    fn location(&self, task: &Task, row: u64, column: usize) -> Result<Option<Location>> {
+        let mut index = vec![row; self.array.shape().len().min(1)];
+        if self.matrix {
+            index.push(column as u64);
+        }
+        let Some(location) = self.array.location(task, &index)? else { return Ok(None) };
+        if self.matrix || !self.is_record() {
+            return Ok(Some(location));
+        }
+        if let Some(field) = location.clone().nth_field(column) {
+            return Ok(Some(field));
+        }
+        let dtype = self.array.dtype();
+        let Some(field) = dtype.record().and_then(|record| record.fields.get(column)) else {
+            return Ok(Some(location.of_unit()));
+        };
+        let bytes = field.offset..field.offset.saturating_add(field.bytes()?);
+        Ok(Some(location.field(dtype.size(), bytes)))
+    }
+
+    fn owner(&self, task: &Task, byte: &BytePlace) -> Result<Option<Owner>> {
+        let Some(owner) = self.array.owner(task, byte)? else { return Ok(None) };
+        let index = owner.element.unwrap_or_default();
+        let row = index.first().copied().unwrap_or(0);
+        if !self.is_record() || self.matrix {
+            let column = if self.matrix { index.get(1).copied().unwrap_or(0) as usize } else { 0 };
+            return Ok(Some(Owner::of_row(owner.unit, row, Some(column), owner.exact)));
+        }
+        // The field of the record whose bytes hold it.
+        for column in (0..self.schema.fields().len()).filter(|_| owner.exact) {
+            task.check()?;
+            let Some(location) = self.location(task, row, column)? else { break };
+            let Some(range) = location.exact() else { break };
+            if byte.within(&location.source, &range).is_some() {
+                return Ok(Some(Owner::of_row(owner.unit, row, Some(column), true)));
+            }
+        }
+        Ok(Some(Owner::of_row(owner.unit, row, None, false)))
     }
 
     fn scan_step(&self, _at: u64) -> u64 {

@@ -5,6 +5,7 @@ use crate::bytes::task::Task;
 use crate::data::content::array::MissingRegion;
 use crate::data::content::{Array, ArrayFacts};
 use crate::data::dtype::DType;
+use crate::data::location::{BytePlace, Location, Owner};
 use crate::data::region::Region;
 use std::sync::Arc;
 
@@ -36,6 +37,14 @@ impl Array for Retyped {
 
     fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<MissingRegion>> {
         self.inner.read_lenient(task, region, out)
+    }
+
+    fn location(&self, task: &Task, index: &[u64]) -> Result<Option<Location>> {
+        self.inner.location(task, index)
+    }
+
+    fn owner(&self, task: &Task, byte: &BytePlace) -> Result<Option<Owner>> {
+        self.inner.owner(task, byte)
     }
 
     fn facts(&self) -> ArrayFacts {

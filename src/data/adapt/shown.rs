@@ -8,6 +8,7 @@ use crate::data::cf::Times;
 use crate::data::content::array::{self, Scaling, Stored};
 use crate::data::content::{Array, ArrayFacts};
 use crate::data::dtype::{DType, Variable};
+use crate::data::location::{BytePlace, Location, Owner};
 use crate::data::region::Region;
 use arrow::array::{Array as _, ArrayRef, Float64Array, TimestampMicrosecondArray, make_array};
 use arrow::buffer::NullBuffer;
@@ -115,6 +116,14 @@ impl Array for Interpreted {
         let Some(Stored { regions, element, .. }) = self.array.stored(task)? else { return Ok(None) };
         let row = element.map(|element| self.meant(&element, 1)).transpose()?;
         Ok(Some(Stored { regions, element: None, row }))
+    }
+
+    fn location(&self, task: &Task, index: &[u64]) -> Result<Option<Location>> {
+        self.array.location(task, index)
+    }
+
+    fn owner(&self, task: &Task, byte: &BytePlace) -> Result<Option<Owner>> {
+        self.array.owner(task, byte)
     }
 
     fn facts(&self) -> ArrayFacts {

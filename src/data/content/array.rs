@@ -13,6 +13,7 @@ use crate::data::adapt;
 use crate::data::axes::Heading;
 use crate::data::cf::Times;
 use crate::data::dtype::DType;
+use crate::data::location::{BytePlace, Location, Owner};
 use crate::data::quantised::Quantised;
 use crate::data::region::Region;
 use arrow::array::ArrayRef;
@@ -46,6 +47,23 @@ pub trait Array: Send + Sync {
     /// The bytes that hold its elements, where they lie in one piece of a source: the source, and where in it.
     fn storage(&self) -> Option<(Source, Range<u64>)> {
         None
+    }
+
+    /// Where in the bytes of its file the element at `index` lies, which is inside of the shape; `None` where that is not
+    /// told. May read an index of chunks.
+    ///
+    /// # Errors
+    /// What reading that gives.
+    fn location(&self, _task: &Task, _index: &[u64]) -> Result<Option<Location>> {
+        Ok(None)
+    }
+
+    /// What of this array a byte belongs to; `None` where it is none of its bytes, or that is not told.
+    ///
+    /// # Errors
+    /// What reading an index gives.
+    fn owner(&self, _task: &Task, _byte: &BytePlace) -> Result<Option<Owner>> {
+        Ok(None)
     }
 
     /// The bytes of a source that are what [`read`](Array::read) delivers of all of it, in that order and all of them.

@@ -4,6 +4,7 @@ use super::{ColumnStatistics, Layout, RowRanges};
 use crate::bytes::cache::Reservation;
 use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::task::Task;
+use crate::data::location::{BytePlace, Location, Owner};
 use arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, new_empty_array};
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use std::any::Any;
@@ -155,6 +156,23 @@ pub trait Table: Send + Sync {
     /// The table of some of its parts alone, with the same columns.
     fn with_parts(&self, _parts: &[bool]) -> Option<Arc<dyn Table>> {
         None
+    }
+
+    /// Where in the bytes of its file the cell at `row` and `column` lies; `None` where that is not told. May read an
+    /// index or a header, and the unit that holds the cell where only that tells.
+    ///
+    /// # Errors
+    /// What reading these gives.
+    fn location(&self, _task: &Task, _row: u64, _column: usize) -> Result<Option<Location>> {
+        Ok(None)
+    }
+
+    /// What of this table a byte belongs to; `None` where it is none of its bytes, or that is not told.
+    ///
+    /// # Errors
+    /// What reading an index gives.
+    fn owner(&self, _task: &Task, _byte: &BytePlace) -> Result<Option<Owner>> {
+        Ok(None)
     }
 
     /// What its format gives to who knows that format and reads it in another way: the checked footer of a Parquet

@@ -11,6 +11,7 @@ use crate::data::content::{
     TableFacts, Text,
 };
 use crate::data::dtype::DType;
+use crate::data::location::{BytePlace, Location, Owner};
 use crate::data::quantised::{Block, Code, Quant, Quantised, StoredBlocks};
 use crate::data::region::Region;
 use arrow::array::{ArrayRef, RecordBatch};
@@ -92,6 +93,14 @@ impl Table for GuardedTable {
         known(None, || self.0.with_parts(parts)).map(GuardedTable::around)
     }
 
+    fn location(&self, task: &Task, row: u64, column: usize) -> Result<Option<Location>> {
+        guarded(|| self.0.location(task, row, column))
+    }
+
+    fn owner(&self, task: &Task, byte: &BytePlace) -> Result<Option<Owner>> {
+        guarded(|| self.0.owner(task, byte))
+    }
+
     fn native(&self) -> Option<Box<dyn Any + Send>> {
         known(None, || self.0.native())
     }
@@ -124,6 +133,14 @@ impl Array for GuardedArray {
 
     fn stored(&self, task: &Task) -> Result<Option<Stored>> {
         guarded(|| self.0.stored(task))
+    }
+
+    fn location(&self, task: &Task, index: &[u64]) -> Result<Option<Location>> {
+        guarded(|| self.0.location(task, index))
+    }
+
+    fn owner(&self, task: &Task, byte: &BytePlace) -> Result<Option<Owner>> {
+        guarded(|| self.0.owner(task, byte))
     }
 
     fn storage(&self) -> Option<(Source, Range<u64>)> {

@@ -229,7 +229,8 @@ pub fn ascii_view(source: &Source, detected: Detected) -> Result<(Source, u64, &
     let big = [Charset::Utf32Be, UTF_16BE.into()].contains(&detected.encoding);
     let known = Mutex::new(WideKnown { marks: vec![(detected.mark, 0)], len: None });
     let wide = Wide { source: source.clone(), unit, big, known };
-    Ok((source.stream(source.name(), Arc::new(wide))?, 0, UTF_8))
+    let (whole, codec) = (0..source.known_len().unwrap_or(0), detected.encoding.name());
+    Ok((source.stream(source.name(), Arc::new(wide))?.unpacked_from(source, whole, codec), 0, UTF_8))
 }
 
 /// UTF-32 as text, and how many bytes it took.

@@ -105,6 +105,19 @@ impl Paged {
         self.index.rules()
     }
 
+    /// What the rows lie in.
+    pub fn source(&self) -> &Source {
+        self.index.source()
+    }
+
+    /// Learns exactly where the row `row` begins.
+    ///
+    /// # Errors
+    /// What reading on to it gives.
+    pub fn settle(&self, task: &Task, row: u64) -> Result<()> {
+        self.index.locate(task, row.saturating_add(self.before)).map(drop)
+    }
+
     /// Whether a quote is known to be open at the end of the file.
     pub fn is_unclosed(&self) -> bool {
         self.index.total().is_some_and(|total| total.unclosed)

@@ -1,10 +1,12 @@
 //! Records of a text as a table: what every text format's table does alike. A format says where its records
 //! are ([`Pages`]) and how they become columns ([`RecordSchema`]).
 
-use super::{Paged, Records};
+use super::{Paged, Records, Step};
 use crate::bytes::error::Result;
+use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::table::{Columns, Rows, Table, batch};
+use crate::data::location::{BytePlace, Location, Owner, Within};
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{DataType, SchemaRef};
 use rayon::prelude::*;
@@ -23,6 +25,12 @@ pub trait Pages: Send + Sync {
     fn scan_step(&self) -> u64;
     /// Keeps the records `rows`, as far as they are there.
     fn read<R: Records>(&self, task: &Task, rows: Range<u64>, records: &mut R) -> Result<()>;
+    /// What the records lie in.
+    fn source(&self) -> &Source;
+    /// Learns exactly where the row `row` begins, where that was an estimate; reads what it must.
+    fn settle(&self, _task: &Task, _row: u64) -> Result<()> {
+        Ok(())
+    }
     /// Keeps the last `count` records; the index of the first one, if it is known.
     fn tail<R: Records>(
         &self,
@@ -43,6 +51,14 @@ impl Pages for Paged {
 
     fn scan_step(&self) -> u64 {
         Paged::scan_step(self)
+    }
+
+    fn source(&self) -> &Source {
+        Paged::source(self)
+    }
+
+    fn settle(&self, task: &Task, row: u64) -> Result<()> {
+        Paged::settle(self, task, row)
     }
 
     fn read<R: Records>(&self, task: &Task, rows: Range<u64>, records: &mut R) -> Result<()> {
@@ -73,6 +89,17 @@ pub trait RecordSchema: Send + Sync {
 pub trait Gather: Records + Send {
     /// The columns, in the order in which they were asked for, and how many rows they have.
     fn finish(self) -> Result<(Vec<ArrayRef>, usize)>;
+
+    /// Where in `bytes` the record lies that was split off them last; `None` where that is not told.
+    fn record(&self, _bytes: &[u8]) -> Option<Range<usize>> {
+        None
+    }
+
+    /// Where in `bytes` the text of a column of that record stands, quotes included; `None` where it has none, or
+    /// that is not told.
+    fn field(&self, _bytes: &[u8], _column: usize) -> Option<Range<usize>> {
+        None
+    }
 }
 
 /// A table of records.
@@ -97,10 +124,93 @@ impl<F: RecordSchema, P: Pages> TextTable<F, P> {
         batch(&self.form.columns().schema, columns, arrays, rows)
     }
 
+    /// Where the row lies in the text, and each of `columns` in it; `None` behind the last row.
+    fn traced(&self, task: &Task, row: u64, columns: Range<usize>) -> Result<Option<Found>> {
+        self.pages.settle(task, row)?;
+        let mut trace = Trace { cells: self.form.cells(&[])?, base: 0, columns, found: None };
+        self.pages.read(task, row..row.saturating_add(1), &mut trace)?;
+        Ok(trace.found)
+    }
+
+    /// The first row that does not end before byte `at` of the text, by halves.
+    fn row_at(&self, task: &Task, at: u64) -> Result<Option<(u64, Range<u64>)>> {
+        let (mut first, mut behind) = (0, self.pages.rows().number());
+        let mut found = None;
+        // The number of rows may be an estimate.
+        while first < behind || found.is_none() && first == behind && !self.is_counted() {
+            task.check()?;
+            let row = if first < behind { first + (behind - first) / 2 } else { first };
+            match self.traced(task, row, 0..0)? {
+                Some(there) if there.record.end <= at => {
+                    first = row + 1;
+                    behind = behind.max(first);
+                }
+                Some(there) => {
+                    behind = row;
+                    found = Some((row, there.record));
+                }
+                None => {
+                    behind = row;
+                    if first == behind {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn is_counted(&self) -> bool {
+        self.pages.rows().exact().is_some()
+    }
+
     fn part(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
         let mut cells = self.form.cells(columns)?;
         self.pages.read(task, rows, &mut cells)?;
         self.finish(cells, columns)
+    }
+}
+
+/// Where a row lies in the text.
+struct Found {
+    record: Range<u64>,
+    /// The columns that were asked for; where they stand from the beginning of the record.
+    fields: Vec<Option<Range<u64>>>,
+}
+
+/// Looks where records lie, and keeps none.
+struct Trace<C> {
+    cells: C,
+    /// The place of the bytes that records are found in.
+    base: u64,
+    columns: Range<usize>,
+    found: Option<Found>,
+}
+
+impl<C: Gather> Records for Trace<C> {
+    fn begin(&mut self, place: u64) {
+        self.base = place;
+    }
+
+    fn split(&mut self, bytes: &[u8], at: usize, last: bool) -> Step {
+        self.cells.split(bytes, at, last)
+    }
+
+    fn keep(&mut self, bytes: &[u8]) -> Result<()> {
+        let Some(record) = self.cells.record(bytes) else { return Ok(()) };
+        let field = |column: usize| {
+            let field = self.cells.field(bytes, column)?;
+            let from = |at: usize| at.checked_sub(record.start).map(|at| at as u64);
+            Some(from(field.start)?..from(field.end)?)
+        };
+        let fields = self.columns.clone().map(field).collect();
+        self.found =
+            Some(Found { record: self.base + record.start as u64..self.base + record.end as u64, fields });
+        Ok(())
+    }
+
+    fn fit(&self, bytes: &[u8], at: usize) -> f64 {
+        self.cells.fit(bytes, at)
     }
 }
 
@@ -139,6 +249,29 @@ impl<F: RecordSchema, P: Pages> Table for TextTable<F, P> {
 
     fn count(&self, task: &Task) -> Result<u64> {
         self.pages.count(task)
+    }
+
+    fn location(&self, task: &Task, row: u64, column: usize) -> Result<Option<Location>> {
+        let Some(found) = self.traced(task, row, column..column.saturating_add(1))? else { return Ok(None) };
+        let mut location =
+            Location::new(self.pages.source().clone(), found.record, "record", format!("row {row}"));
+        location.within = found.fields.into_iter().next().flatten().map(Within::from);
+        Ok(Some(location))
+    }
+
+    fn owner(&self, task: &Task, byte: &BytePlace) -> Result<Option<Owner>> {
+        let source = self.pages.source();
+        let Some(at) = byte.offset_in(source) else { return Ok(None) };
+        let Some((row, record)) = self.row_at(task, at)? else { return Ok(None) };
+        let unit = Location::new(source.clone(), record.clone(), "record", format!("row {row}"));
+        if !record.contains(&at) {
+            return Ok(None);
+        }
+        let width = self.form.columns().schema.fields().len();
+        let fields = self.traced(task, row, 0..width)?.map(|found| found.fields).unwrap_or_default();
+        let at = at - record.start;
+        let column = fields.iter().position(|field| field.as_ref().is_some_and(|field| field.contains(&at)));
+        Ok(Some(Owner::of_row(unit, row, column, column.is_some())))
     }
 
     fn scan_step(&self, _at: u64) -> u64 {

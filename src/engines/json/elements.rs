@@ -6,6 +6,7 @@ use super::stage;
 use super::walk::space;
 use super::window::Window;
 use crate::bytes::error::Result;
+use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::Rows;
 use crate::data::json::token as text;
@@ -169,6 +170,10 @@ impl Pages for Elements {
 
     fn scan_step(&self) -> u64 {
         ((STEP / self.row_bytes) as u64).clamp(1, 1 << 16)
+    }
+
+    fn source(&self) -> &Source {
+        self.document.source()
     }
 
     fn read<R: Records>(&self, task: &Task, rows: Range<u64>, records: &mut R) -> Result<()> {

@@ -208,6 +208,39 @@ impl<S: Split> Gather for Cells<S> {
         let array = |texts: Texts| texts.finish(encoding_rs::UTF_8);
         Ok((self.texts.into_iter().map(array).collect(), self.rows))
     }
+
+    fn record(&self, _bytes: &[u8]) -> Option<Range<usize>> {
+        Some(self.record.clone())
+    }
+
+    /// The value as it stands in the record; of what is put together for the last column nothing is told.
+    fn field(&self, bytes: &[u8], column: usize) -> Option<Range<usize>> {
+        let record = bytes.get(self.record.clone())?;
+        let places = &self.places;
+        let place = |raw: &str| {
+            // Where the text was decoded anew it is no part of the record.
+            let start = (raw.as_ptr() as usize).checked_sub(record.as_ptr() as usize)?;
+            let end = start.checked_add(raw.len()).filter(|end| *end <= record.len())?;
+            Some(self.record.start + start..self.record.start + end)
+        };
+        match parse(record) {
+            Ok(Parsed::Object(fields)) => {
+                let fields = match &places.inner {
+                    Some(inner) => flattened(fields, inner),
+                    None => fields,
+                };
+                let found =
+                    fields.iter().rev().find(|(name, _)| places.by_name.get(name.as_ref()) == Some(&column));
+                place(found?.1)
+            }
+            Ok(Parsed::Other(raw)) if places.listed > 0 && raw.starts_with('[') => {
+                let elements = elements(raw)?;
+                place(elements.get(column).filter(|_| column < places.listed)?)
+            }
+            Ok(Parsed::Other(raw)) => place(raw).filter(|_| places.value.or(places.rest) == Some(column)),
+            Err(_) => None,
+        }
+    }
 }
 
 impl<S> Cells<S> {

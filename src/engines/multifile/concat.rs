@@ -25,6 +25,7 @@ use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::task::Task;
 use crate::data::content::table::{Columns, cut, filled_step, project, stacked};
 use crate::data::content::{Block, ColumnStatistics, Layout, RowRanges, Rows, Table, TableFacts};
+use crate::data::location::{BytePlace, Location, Owner};
 use arrow::array::{ArrayRef, RecordBatch, UInt32Array, new_null_array};
 use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef};
 use parking_lot::{Mutex, RwLock};
@@ -651,6 +652,40 @@ impl Table for Concat {
             left = now;
         }
         Ok(())
+    }
+
+    fn location(&self, task: &Task, row: u64, column: usize) -> Result<Option<Location>> {
+        self.reach(task, row.saturating_add(1))?;
+        let pieces = self.pieces(&(row..row.saturating_add(1)));
+        let Some((place, rows)) = pieces.first() else { return Ok(None) };
+        let Some(&number) = self.members.get(*place) else { return Ok(None) };
+        let entry = self.shared.entry(number)?;
+        let table = self.shared.table(task, number)?;
+        let origins = entry.summary.get().and_then(|summary| summary.columns.as_ref());
+        match origins.and_then(|origins| origins.get(column)) {
+            Some(Origin::Own(own, _)) => {
+                table.location(task, rows.start, *own).map_err(|e| e.in_file(&entry.part.name))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Of the parts that are open.
+    fn owner(&self, task: &Task, byte: &BytePlace) -> Result<Option<Owner>> {
+        for (place, number) in self.members.iter().enumerate() {
+            task.check()?;
+            let Some(table) = self.shared.cached.peek(number) else { continue };
+            let Some(mut owner) = table.owner(task, byte)? else { continue };
+            let Some(&start) = self.starts.read().get(place) else { return Ok(None) };
+            let entry = self.shared.entry(*number)?;
+            let origins = entry.summary.get().and_then(|summary| summary.columns.as_ref());
+            let here = |own: usize| {
+                origins?.iter().position(|origin| matches!(origin, Origin::Own(n, _) if *n == own))
+            };
+            owner.cell = owner.cell.map(|(row, column)| (start.saturating_add(row), column.and_then(here)));
+            return Ok(Some(owner));
+        }
+        Ok(None)
     }
 
     fn scan_step(&self, at: u64) -> u64 {

@@ -12,6 +12,7 @@ use crate::data::content::Kind;
 use crate::data::format::{Format, Opening, Target};
 use crate::data::node::{Listing, Node, page_of};
 use crate::data::sniff::{Head, Match};
+use crate::engines::members::{ArchivePlaces, MemberPlace};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -41,6 +42,8 @@ fn open(opening: &Opening) -> Result<Node> {
     if !archive.comment.is_empty() {
         root = root.attribute("comment", archive.comment.clone());
     }
+    let name = |member: &Member| member.name.strip_suffix(".npy").unwrap_or(&member.name).to_owned();
+    root = root.placed(ArchivePlaces { archive: archive.clone(), name });
     let members = Members { indices: array_order(&archive), archive };
     let count = members.indices.len() as u64;
     Ok(if count <= limits::LISTED {
@@ -84,11 +87,14 @@ impl Listing for Members {
 /// A member, opened when somebody looks into it.
 fn node(archive: &Archive, member: &Member) -> Node {
     let name = member.name.strip_suffix(".npy").unwrap_or(&member.name);
+    let place = MemberPlace { archive: archive.clone(), member: member.clone() };
     let (archive, member) = (archive.clone(), member.clone());
     let label = if name.len() < member.name.len() { "array" } else { "member" };
-    crate::formats::ALL.nested(name.to_owned(), label, crate::data::format::Options::default(), move |task| {
-        archive.read(task, &member)
-    })
+    crate::formats::ALL
+        .nested(name.to_owned(), label, crate::data::format::Options::default(), move |task| {
+            archive.read(task, &member)
+        })
+        .placed(place)
 }
 
 #[cfg(test)]

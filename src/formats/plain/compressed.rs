@@ -207,6 +207,7 @@ fn open_inner(opening: &Opening, word: &'static str, stream: Arc<dyn ReadAt>, no
         return Err(problem.clone());
     }
     let inner = source.decompressed(inner_name(source.name()), stream)?;
+    let inner = inner.unpacked_from(source, 0..source.known_len().unwrap_or(0), word);
     let mut options = opening.options.clone();
     options.0.remove("format");
     let mut node = ALL.unwrapped(opening.task, source.name(), "file", &inner, &options)?;

@@ -1,8 +1,7 @@
 //! ZIP archives as trees of their members, each opened as what it is when somebody looks into it.
 //! Specification: PKWARE's APPNOTE.TXT 6.3.10; the container itself is read by [`crate::bytes::archive::zip`].
 
-use crate::bytes::archive::zip::Archive;
-use crate::bytes::archive::zip::Method;
+use crate::bytes::archive::zip::{Archive, Member, Method};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::source::Source;
 use crate::data::content::Content;
@@ -10,6 +9,7 @@ use crate::data::format::{Format, Opening, Options};
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};
 use crate::engines::archive::{self as tree, Members};
+use crate::engines::members::{ArchivePlaces, MemberPlace};
 
 /// The descriptor.
 pub static FORMAT: Format = Format {
@@ -52,6 +52,8 @@ fn open(opening: &Opening) -> Result<Node> {
     if !archive.comment.is_empty() {
         root = root.attribute("comment", archive.comment.clone());
     }
+    let name = |member: &Member| member.name.trim_start_matches("./").to_owned();
+    root = root.placed(ArchivePlaces { archive: archive.clone(), name });
     tree::attach(opening.task, root, Zip(archive, opening.options.clone()))
 }
 
@@ -86,6 +88,7 @@ impl Members for Zip {
             let options = self.1.below(member.name.trim_start_matches("./"));
             crate::formats::ALL.nested(name, label, options, move |task| archive.read(task, &member))
         };
+        node = node.placed(MemberPlace { archive: self.0.clone(), member: member.clone() });
         if member.method != Method::Stored {
             node = node.read_as("compression", member.method.name());
         }

@@ -13,6 +13,7 @@ mod decode;
 mod feather;
 mod flat;
 mod index;
+mod place;
 mod schema;
 mod table;
 pub mod write;

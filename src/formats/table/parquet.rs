@@ -7,9 +7,11 @@ mod elements;
 mod facts;
 mod footer;
 mod pages;
+mod place;
 mod repair;
 mod table;
 mod thrift;
+mod values;
 pub mod write;
 
 #[cfg(test)]

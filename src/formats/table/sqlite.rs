@@ -6,6 +6,7 @@ mod btree;
 mod columns;
 mod database;
 mod pages;
+mod place;
 mod table;
 mod vfs;
 mod write;

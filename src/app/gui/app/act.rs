@@ -10,6 +10,7 @@ use crate::gui::dialogs::Dialog;
 use crate::gui::session::ThemeChoice;
 use crate::gui::snippets;
 use crate::gui::tabs::{Purpose, Tabs, TabsCx};
+use crate::gui::target::TabContent;
 use crate::gui::views::{Request, Target};
 
 impl App {
@@ -41,6 +42,10 @@ impl App {
             Action::Close(id) => self.close_file(ctx, id),
             Action::ShowFile(id) => self.show_file(id),
             Action::Show(target, which) => self.tabs.show(target, which),
+            Action::ShowBytes(of) => {
+                let name = of.name();
+                self.tabs.show_later(TabContent::Bytes(of), &name);
+            }
             Action::Query(start) => self.tabs.show_query(start),
             Action::Reveal(path) => self.asked.reveal(&path),
             Action::Ask(request) => self.ask(ctx, &request),

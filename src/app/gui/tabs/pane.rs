@@ -22,7 +22,7 @@ use crate::gui::files::{Files, State};
 use crate::gui::icons::Icon;
 use crate::gui::security::Danger;
 use crate::gui::session::{KeptContent, Tab};
-use crate::gui::target::{ExportSource, NodeRef, QueryStart, ShownExport, TabContent};
+use crate::gui::target::{ExportSource, NodeRef, QueryStart, ShownExport, StoredValue, TabContent};
 use crate::gui::texture::picture_of;
 use crate::gui::theme::{self, Theme, size, space};
 use crate::gui::ui::svg;
@@ -180,6 +180,11 @@ impl Pane {
         self.shown.as_ref().map_or(Subject::Node, |shown| shown.view.subject())
     }
 
+    /// The value under the cursor of its view.
+    pub(super) fn value(&self) -> Option<StoredValue> {
+        self.shown.as_ref().and_then(|shown| shown.view.value())
+    }
+
     /// What the inspector tells of a view that is about no node.
     pub(super) fn details(&self) -> Vec<(&'static str, String)> {
         self.shown.as_ref().map_or_else(Vec::new, |shown| shown.view.details())
@@ -260,6 +265,8 @@ impl Pane {
                 KeptContent::Node(file.path.clone(), node.path.clone())
             }
             TabContent::Query(number) => KeptContent::Query(*number),
+            // What it is the place of is found in the node again.
+            TabContent::Bytes(_) => return None,
             #[cfg(test)]
             TabContent::Comparison(_) => return None,
         };
@@ -296,7 +303,7 @@ impl Pane {
         if !self.kept.is_null() {
             view.restore(&self.kept);
         }
-        if let [target] = targets.as_slice() {
+        if let (TabContent::Node(_), [target]) = (&self.content, targets.as_slice()) {
             self.name = target.tab_words();
         }
         self.shown = Some(Shown { targets, view });

@@ -70,7 +70,7 @@ use super::{
 };
 use crate::gui::commands::{ALT, Label};
 use crate::gui::icons::Icon;
-use crate::gui::target::Repeat;
+use crate::gui::target::{Repeat, StoredValue};
 use crate::gui::theme;
 
 /// How an array is shown.
@@ -647,6 +647,11 @@ impl View for ArrayView {
             Request::Element(index) => self.go_to(index),
             Request::Find | Request::Column(_) | Request::Filter(..) => false,
         }
+    }
+
+    fn value(&self) -> Option<StoredValue> {
+        let index = self.framed().or_else(|| self.cursor.clone())?;
+        Some(StoredValue::element(&self.array, index))
     }
 
     fn export(&self) -> Option<(String, Data)> {

@@ -62,6 +62,11 @@ pub(super) fn bench_of(node: Arc<Node>) -> Harness<'static, ViewHarness> {
     around(ViewHarness::new(super::node_view(&target), target))
 }
 
+/// A harness around a view of this node.
+pub(super) fn bench_view(view: Box<dyn View>, target: Target) -> Harness<'static, ViewHarness> {
+    around(ViewHarness::new(view, target))
+}
+
 /// The same, where arrays were looked at before.
 pub(super) fn bench_with(name: &str, content: Content, mappings: Mappings) -> Harness<'static, ViewHarness> {
     let target = target(name, content);

@@ -1,7 +1,9 @@
 //! The view of bytes: offsets, hexadecimal and characters; the value under the cursor as every number
 //! type in both byte orders; go to an offset, find bytes, select and copy. Any length.
 
+mod belongs;
 mod find;
+mod marks;
 mod row;
 mod values;
 
@@ -21,8 +23,10 @@ use crate::gui::commands::{Action, CommandId, Label};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, space};
 use crate::gui::ui::List;
+use belongs::Belongs;
 use find::Find;
-use row::Columns;
+pub(crate) use marks::{Mark, Paint};
+use row::{Columns, Marked};
 pub(crate) use row::{HEIGHT, ROW, plain_row};
 
 /// Bytes that are read at a time.
@@ -51,7 +55,8 @@ enum Form {
 
 type Copying = Option<(Range<u64>, Form, Slot<(), String>)>;
 
-struct HexView {
+/// The view of bytes.
+pub(super) struct HexView {
     name: String,
     source: Source,
     /// Bytes in a row: fewer where it is narrow.
@@ -73,10 +78,14 @@ struct HexView {
     copying: Copying,
     values: bool,
     focus: bool,
+    /// Fields that are painted.
+    marks: Vec<Mark>,
+    belongs: Belongs,
 }
 
 impl HexView {
-    fn new(name: &str, source: Source) -> Self {
+    /// The bytes of `source`.
+    pub(super) fn new(name: &str, source: Source) -> Self {
         HexView {
             name: name.to_owned(),
             row: ROW,
@@ -97,7 +106,18 @@ impl HexView {
             copying: None,
             values: true,
             focus: false,
+            marks: Vec::new(),
+            belongs: Belongs::default(),
         }
+    }
+
+    /// Paints these fields, and goes to the first that matters.
+    pub(super) fn paint(&mut self, marks: Vec<Mark>) {
+        if let Some(first) = marks::first(&marks) {
+            // Not selected: that would cover the paint.
+            self.go_to(first.start);
+        }
+        self.marks = marks;
     }
 
     fn selected(&self) -> Range<u64> {
@@ -282,7 +302,13 @@ impl HexView {
         let shown = list.ui(&mut child, "Bytes", rows, HEIGHT, |ui, place, row| {
             let start = row * across;
             let bytes = this.bytes(start, across.min(len - start) as usize);
-            columns.row(ui, place, start, &bytes, &selected, cursor);
+            columns.row(
+                ui,
+                place,
+                start,
+                &bytes,
+                &Marked { selected: &selected, cursor, marks: &this.marks },
+            );
         });
         self.list = list;
         self.page_rows = shown.page;
@@ -383,7 +409,7 @@ impl HexView {
         (main, Some(Rect::from_min_max(pos2(area.left(), edge), area.max)))
     }
 
-    fn side(&self, ui: &mut Ui, place: Rect) {
+    fn side(&self, ui: &mut Ui, place: Rect, told: Option<&belongs::Told>, actions: &mut Vec<Action>) {
         let theme = Theme::of(ui);
         ui.painter().rect_filled(place, 0.0, theme.bg1);
         ui.painter().vline(place.left(), place.y_range(), theme.hairline());
@@ -393,7 +419,12 @@ impl HexView {
         ui.shrink_clip_rect(place);
         let start = self.selected().start;
         let bytes = self.bytes(start, 64);
-        ScrollArea::vertical().auto_shrink(false).show(&mut ui, |ui| values::ui(ui, start, &bytes));
+        ScrollArea::vertical().auto_shrink(false).show(&mut ui, |ui| {
+            if let Some(told) = told {
+                belongs::ui(ui, told, actions);
+            }
+            values::ui(ui, start, &bytes);
+        });
     }
 }
 
@@ -472,6 +503,16 @@ impl View for HexView {
             return;
         }
         let (mut main, side) = self.places(area);
+        let told = self.belongs.get(cx, &self.source, self.cursor);
+        let told = told.as_deref().and_then(Option::as_ref);
+        if !self.marks.is_empty() {
+            let line = Rect::from_min_max(pos2(main.left(), main.bottom() - marks::LEGEND), main.max);
+            let mut child = ui.new_child(UiBuilder::new().max_rect(line).id_salt("legend"));
+            if let Some(range) = marks::legend(&mut child, line, &self.marks) {
+                self.go_to(range.start);
+            }
+            main.max.y = line.top();
+        }
         if let Some((_, error)) = &self.failed {
             let line = Rect::from_min_max(pos2(main.left(), main.bottom() - 30.0), main.max);
             ui.painter().rect_filled(line, 0.0, theme.tint(theme.bad));
@@ -489,12 +530,15 @@ impl View for HexView {
         child.shrink_clip_rect(main);
         self.body(&mut child, cx, main);
         if let Some(place) = side {
-            self.side(ui, place);
+            self.side(ui, place, told, cx.actions);
         }
         self.take_copy(cx);
         let byte = self.bytes(self.cursor, 1).first().copied();
         let at = format!("byte {} (0x{:x})", gander::bytes::display::count(self.cursor), self.cursor);
         cx.status.under = byte.map_or(at.clone(), |byte| format!("{at} = 0x{byte:02x} = {byte}"));
+        if let Some(told) = told {
+            cx.status.under.push_str(&format!(" · {}", told.words));
+        }
         let selected = self.selected();
         cx.status.facts = match selected.end - selected.start {
             0 | 1 => self.len.map_or(String::new(), gander::bytes::display::bytes),

@@ -46,7 +46,7 @@ use super::{
 use crate::gui::commands::{ALT, Action, Label};
 use crate::gui::grid::{self, CellAt, ColumnPosition, GridRows, Layout, Selection, SelectionKind, thousands};
 use crate::gui::icons::Icon;
-use crate::gui::target::Repeat;
+use crate::gui::target::{BytesOf, Repeat, StoredValue};
 use crate::gui::theme::{self, Theme, size, space};
 use crate::gui::ui::RowPosition;
 use bar::Bar;
@@ -343,7 +343,7 @@ impl TableView {
         let mut child = ui.new_child(UiBuilder::new().max_rect(place).id_salt("sheet"));
         let sheet = self.end.sheet_mut().unwrap_or(&mut self.main);
         let mut grid = std::mem::take(&mut sheet.grid);
-        let mut opened = None;
+        let (mut opened, mut bytes) = (None, None);
         let wanted = self.find.wanted();
         let mut model = Model {
             sheet,
@@ -352,6 +352,7 @@ impl TableView {
             wanted: wanted.as_deref(),
             gallery: &self.gallery,
             opened: &mut opened,
+            bytes: &mut bytes,
         };
         let response = grid.ui(&mut child, &mut model);
         if std::mem::take(&mut sheet.widths_came) {
@@ -375,6 +376,10 @@ impl TableView {
         cx.actions.extend(response.copy_name.map(Action::Copy));
         if let Some(cell) = opened {
             self.open_cell(cell);
+        }
+        if let (Some(cell), Some(target)) = (bytes, cx.target) {
+            let value = StoredValue::cell(&self.sheet().table, cell.row, cell.column);
+            cx.actions.push(Action::ShowBytes(BytesOf { node: target.place(), value, decoded: false }));
         }
         self.take_opened(cx);
     }
@@ -678,6 +683,11 @@ impl View for TableView {
     fn subject(&self) -> Subject {
         let cursor = self.cursor().filter(|_| self.mode != Mode::Gallery);
         cursor.map_or(Subject::Node, |cell| Subject::Column(cell.column))
+    }
+
+    fn value(&self) -> Option<StoredValue> {
+        let cell = self.cursor().filter(|_| matches!(self.mode, Mode::Table | Mode::Record))?;
+        Some(StoredValue::cell(&self.sheet().table, cell.row, cell.column))
     }
 
     fn export(&self) -> Option<(String, Data)> {

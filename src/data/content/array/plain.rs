@@ -7,6 +7,7 @@ use crate::bytes::source::Source;
 use crate::bytes::strides::{self, Axis};
 use crate::bytes::task::Task;
 use crate::data::dtype::{ByteOrder, DType};
+use crate::data::location::{BytePlace, Location, Owner, Within};
 use crate::data::region::{Region, Span};
 use std::ops::Range;
 
@@ -164,6 +165,24 @@ impl Plain {
         ))
         .with_defect(Defect::Truncated)
         .at(self.offset))
+    }
+
+    /// All of its bytes, as one unit.
+    fn unit(&self) -> Location {
+        let along = |(side, stride): (&u64, &u64)| side.saturating_sub(1).saturating_mul(*stride);
+        let last = self.shape.iter().zip(&self.strides).map(along).fold(0, u64::saturating_add);
+        let bytes = match self.dtype.bits() {
+            _ if self.shape.contains(&0) => 0,
+            bits @ 1..8 => last.saturating_add(1).saturating_mul(bits).div_ceil(8),
+            _ => last.saturating_add(self.dtype.size()),
+        };
+        let end = self.offset.saturating_add(bytes);
+        let end = self.source.known_len().map_or(end, |len| end.min(len.max(self.offset)));
+        let unit = Location::new(self.source.clone(), self.offset..end, "buffer", "");
+        match self.order.word(&self.dtype) {
+            Some(order) => unit.encoding(format!("{}, {order}-endian", self.dtype)),
+            None => unit.encoding(self.dtype.to_string()),
+        }
     }
 
     /// Fails where a region reaches beyond what is there.
@@ -353,6 +372,42 @@ impl Array for Plain {
             }
         }
         Ok(gaps)
+    }
+
+    fn location(&self, task: &Task, index: &[u64]) -> Result<Option<Location>> {
+        task.check()?;
+        let inside =
+            index.len() == self.shape.len() && index.iter().zip(&self.shape).all(|(at, side)| at < side);
+        let at = index.iter().zip(&self.strides).map(|(at, stride)| at.saturating_mul(*stride));
+        let (at, bits) = (at.fold(0, u64::saturating_add), self.dtype.bits());
+        let within = match bits {
+            1..8 => Within::of_bits(at.saturating_mul(bits)..at.saturating_add(1).saturating_mul(bits)),
+            _ => Within::from(at..at.saturating_add(self.dtype.size())),
+        };
+        let unit = self.unit();
+        let there = inside && within.bytes.end <= unit.range.end - unit.range.start;
+        Ok(there.then(|| unit.within(within)))
+    }
+
+    fn owner(&self, task: &Task, byte: &BytePlace) -> Result<Option<Owner>> {
+        task.check()?;
+        let unit = self.unit();
+        let Some(at) = byte.within(&self.source, &unit.range) else { return Ok(None) };
+        let bits = self.dtype.bits();
+        let mut rest = if bits < 8 { at.saturating_mul(8) / bits.max(1) } else { at };
+        // The slowest dimension first; along sides that are repeated nothing is told.
+        let mut index = vec![0; self.shape.len()];
+        for &axis in &self.axes {
+            let (Some(to), Some(stride), Some(side)) =
+                (index.get_mut(axis), self.strides.get(axis), self.shape.get(axis))
+            else {
+                continue;
+            };
+            *to = rest.checked_div(*stride).unwrap_or(0).min(side.saturating_sub(1));
+            rest = rest.saturating_sub(to.saturating_mul(*stride));
+        }
+        let exact = bits < 8 || rest < self.dtype.size();
+        Ok(Some(Owner::of_element(unit, index, exact)))
     }
 
     fn storage(&self) -> Option<(Source, Range<u64>)> {

@@ -15,6 +15,8 @@ use crate::bytes::limits;
 use crate::bytes::task::Task;
 use crate::data::cell;
 use crate::data::dtype::DType;
+use crate::data::location::Location;
+use crate::data::node;
 use crate::data::node::Value;
 use crate::engines::attributes::OF_ELEMENTS;
 use arrow::array::{Array, AsArray};
@@ -38,6 +40,37 @@ pub struct Attribute {
     pub space: Dataspace,
     /// The elements as stored.
     pub data: Bytes,
+    /// Where they stand in the file, if the message that holds them lies there as it is.
+    pub at: u64,
+}
+
+/// Where the value of an attribute lies.
+pub struct StoredAttribute {
+    name: String,
+    at: u64,
+    data: Bytes,
+    /// How its elements are stored.
+    word: String,
+}
+
+/// The places of the attributes of an object.
+pub struct AttributePlaces {
+    /// The file.
+    pub file: File,
+    /// The attributes.
+    pub list: Vec<StoredAttribute>,
+}
+
+impl node::Places for AttributePlaces {
+    fn attribute(&self, task: &Task, name: &str) -> Result<Option<Location>> {
+        let Some(found) = self.list.iter().find(|attribute| attribute.name == name) else { return Ok(None) };
+        let end = found.at.saturating_add(found.data.len() as u64);
+        // In a heap that is compressed they lie nowhere as they are.
+        let there = self.file.source().read_up_to(task, found.at, found.data.len())?;
+        let location = Location::new(self.file.source().clone(), found.at..end, "attribute message", name);
+        let location = location.within(0..found.data.len() as u64).encoding(found.word.as_str());
+        Ok((there == found.data && !found.data.is_empty()).then_some(location))
+    }
 }
 
 /// The attributes of an object, in the order of creation where that is kept; else compact ones as they lie
@@ -152,8 +185,17 @@ impl Attribute {
         let datatype = Datatype::parse(&mut file.cursor("datatype", at, &bytes)).map_err(named)?;
         let (at, bytes) = inner(space, kind::DATASPACE, flags & 2 > 0).map_err(named)?;
         let space = Dataspace::parse(&mut file.cursor("dataspace", at, &bytes)).map_err(named)?;
+        let at = cursor.place();
         let data = Bytes::copy_from_slice(cursor.rest());
-        Ok(Attribute { name, datatype, space, data })
+        Ok(Attribute { name, datatype, space, data, at })
+    }
+
+    /// Where its elements lie, for who may ask.
+    pub fn stored(&self) -> StoredAttribute {
+        let bytes = self.space.elements().ok().and_then(|count| count.checked_mul(self.datatype.size));
+        let len = bytes.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0).min(self.data.len());
+        let word = Delivery::new(&self.datatype).map_or_else(|_| String::new(), |way| way.word());
+        StoredAttribute { name: self.name.clone(), at: self.at, data: self.data.slice(..len), word }
     }
 
     /// The type of its elements, where they are numbers.

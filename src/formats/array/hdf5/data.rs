@@ -111,7 +111,11 @@ pub fn open(task: &Task, file: &File, dataset: &Dataset, names: Arc<dyn Names>) 
     let whole = |array: Arc<dyn Array>| Opened { array, problem: None };
     Ok(match &dataset.layout {
         _ if dataset.space.kind == Space::Null => whole(Arc::new(parts.constant()?)),
-        Layout::Compact(bytes) => parts.plain(Source::memory("compact", bytes.clone()), 0)?,
+        // Where they lie in the file, which is told of each of them; else what was read with the header.
+        Layout::Compact { bytes, at } => match file.source().read_up_to(task, *at, bytes.len())? == *bytes {
+            true => parts.plain(file.source().clone(), *at)?,
+            false => parts.plain(Source::memory("compact", bytes.clone()), 0)?,
+        },
         Layout::Contiguous { .. } if dataset.external.is_some() => parts.external()?,
         Layout::Contiguous { address: None, .. } => whole(Arc::new(parts.constant()?)),
         Layout::Contiguous { address: Some(address), .. } => {

@@ -35,7 +35,12 @@ pub enum Space {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// In the object header itself.
-    Compact(Bytes),
+    Compact {
+        /// The elements.
+        bytes: Bytes,
+        /// Where they lie in the source.
+        at: u64,
+    },
     /// In one piece. `address` is `None` where nothing was written yet, `size` is in bytes (`None` in old
     /// versions of the message, which leave it to shape and type).
     Contiguous {
@@ -233,7 +238,7 @@ impl Layout {
     /// The word for it: `compact`, `contiguous`, `chunked`, `virtual`.
     pub fn word(&self) -> &'static str {
         match self {
-            Layout::Compact(_) => "compact",
+            Layout::Compact { .. } => "compact",
             Layout::Contiguous { .. } => "contiguous",
             Layout::Chunked(_) => "chunked",
             Layout::Virtual(_) => "virtual",
@@ -247,7 +252,8 @@ impl Layout {
             version @ 3..=5 => match cursor.u8()? {
                 0 => {
                     let size = usize::from(cursor.u16()?);
-                    Ok(Layout::Compact(Bytes::copy_from_slice(cursor.bytes(size)?)))
+                    let at = cursor.place();
+                    Ok(Layout::Compact { bytes: Bytes::copy_from_slice(cursor.bytes(size)?), at })
                 }
                 1 => Ok(Layout::Contiguous { address: cursor.address()?, size: cursor.length()? }),
                 2 if version == 3 => Self::parse_chunked(cursor),
@@ -274,7 +280,8 @@ impl Layout {
         match class {
             0 => {
                 let size = cursor.u32()? as usize;
-                Ok(Layout::Compact(Bytes::copy_from_slice(cursor.bytes(size)?)))
+                let at = cursor.place();
+                Ok(Layout::Compact { bytes: Bytes::copy_from_slice(cursor.bytes(size)?), at })
             }
             1 => Ok(Layout::Contiguous { address, size: None }),
             2 => match dims.split_last() {

@@ -11,6 +11,7 @@ use crate::bytes::task::Task;
 use crate::data::content::array::{MissingRegion, Stored};
 use crate::data::content::{Array, ArrayFacts, Layout};
 use crate::data::dtype::DType;
+use crate::data::location::{BytePlace, Location, Owner};
 use crate::data::region::Region;
 use arrow::array::ArrayRef;
 use hdf5::filters::Filter;
@@ -89,6 +90,14 @@ impl Array for Second {
 
     fn stored(&self, task: &Task) -> Result<Option<Stored>> {
         self.inner.stored(task)
+    }
+
+    fn location(&self, task: &Task, index: &[u64]) -> Result<Option<Location>> {
+        self.inner.location(task, index)
+    }
+
+    fn owner(&self, task: &Task, byte: &BytePlace) -> Result<Option<Owner>> {
+        self.inner.owner(task, byte)
     }
 
     fn facts(&self) -> ArrayFacts {

@@ -207,6 +207,10 @@ impl ListedObject<'_> {
             noting::<()>(node, Err(problem))?;
         }
         let names = self.book.names();
+        let list: Vec<_> = attributes.iter().map(attribute::Attribute::stored).collect();
+        if !list.is_empty() {
+            node.places = Some(Arc::new(attribute::AttributePlaces { file: file.clone(), list }));
+        }
         for attribute in attributes {
             let value = attribute.value(file, task, names.as_ref());
             let Some((value, cut)) = noting(node, value)? else { continue };

@@ -115,7 +115,8 @@ pub(super) fn content(
         return Ok((Arc::new(array.facts(facts)), None));
     }
     let inner = innermost(&chain).0.shape.clone();
-    let stored = Stored::new(store.clone(), path.to_owned(), keys, chain, fill.clone(), &shape);
+    let stored =
+        Stored::new(store.clone(), path.to_owned(), keys, chain, fill.clone(), &shape, facts.codecs.clone());
     let mut array = Chunked::new(element.dtype, shape, inner, fill, Arc::new(stored))?.facts(facts);
     if let Some(row) = fill_row {
         array = array.fill_column(row);

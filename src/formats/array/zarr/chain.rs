@@ -156,6 +156,11 @@ impl Chain {
         }
     }
 
+    /// Whether the stored bytes are the elements as they are delivered.
+    pub(super) fn is_verbatim(&self) -> bool {
+        self.stored.is_empty() && self.arrays.is_empty() && matches!(self.core, Core::Plain | Core::Items(_))
+    }
+
     /// Whether the stored bytes are what the core reads, so that parts of them mean something.
     pub(super) fn is_bare(&self) -> bool {
         self.stored.is_empty()

@@ -3,7 +3,7 @@
 //! A sharded array is seen as one of its innermost chunks. Of a shard in the store only the index and the
 //! wanted inner chunks are read; shards that were opened lately stay open with their index.
 
-use super::chain::{Chain, Sharding, beyond};
+use super::chain::{Chain, Core, Sharding, beyond};
 use super::meta::Keys;
 use crate::bytes::cache::Cache;
 use crate::bytes::error::{Error, Result};
@@ -11,8 +11,9 @@ use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::strides;
 use crate::bytes::task::Task;
-use crate::data::chunked::Chunks;
+use crate::data::chunked::{ChunkPlace, Chunks};
 use crate::data::content::{Block, Layout};
+use crate::data::location::{BytePlace, Location};
 use crate::engines::keys::{Store, join};
 use arrow::array::ArrayRef;
 use bytes::Bytes;
@@ -32,7 +33,7 @@ pub(super) struct Stored {
     /// The path of the array.
     path: String,
     keys: Keys,
-    chain: Chain,
+    chain: Arc<Chain>,
     /// One delivered element.
     fill: Vec<u8>,
     /// Innermost chunks in a key along each dimension; all ones without shards.
@@ -40,6 +41,8 @@ pub(super) struct Stored {
     /// Innermost chunks along each dimension of the array.
     grid: Vec<u64>,
     shards: Cache<Vec<u64>, Option<Arc<Shard>>>,
+    /// What the codecs of the innermost chunks are called, in the order of writing.
+    codecs: Vec<String>,
 }
 
 /// An opened shard: where its bytes are, and where its inner chunks lie in it.
@@ -71,20 +74,47 @@ impl Stored {
         chain: Chain,
         fill: Vec<u8>,
         shape: &[u64],
+        codecs: Vec<String>,
     ) -> Self {
         let (inner, per_key) = innermost(&chain);
         let grid = strides::counts(shape, &inner.shape);
-        Stored { store, path, keys, chain, fill, per_key, grid, shards: Cache::new(SHARDS) }
+        Stored {
+            store,
+            path,
+            keys,
+            chain: Arc::new(chain),
+            fill,
+            per_key,
+            grid,
+            shards: Cache::new(SHARDS),
+            codecs,
+        }
     }
 
     /// The stored bytes of an innermost chunk and what decodes them; `None` where they are not there.
     fn stored(&self, task: &Task, index: &[u64]) -> Result<Option<(Bytes, &Chain)>> {
-        let outer: Vec<u64> = index.iter().zip(&self.per_key).map(|(at, per)| at / per).collect();
-        let key = join(&self.path, &self.keys.key(&outer));
         let Some(first) = self.chain.shard() else {
-            return Ok(self.store.load(task, &key, limits::CHUNK)?.map(|bytes| (bytes, &self.chain)));
+            let key = join(&self.path, &self.keys.key(&self.outer(index)));
+            return Ok(self.store.load(task, &key, limits::CHUNK)?.map(|bytes| (bytes, &*self.chain)));
         };
-        let mut at = outer;
+        let Some((source, range, chain)) = self.inner_place(task, index, first)? else { return Ok(None) };
+        limits::check(range.end - range.start, limits::CHUNK, "a stored chunk")?;
+        Ok(Some((source.read(task, range)?, chain)))
+    }
+
+    /// The numbers of the key that an innermost chunk lies in.
+    fn outer(&self, index: &[u64]) -> Vec<u64> {
+        index.iter().zip(&self.per_key).map(|(at, per)| at / per).collect()
+    }
+
+    /// Where an innermost chunk lies in its shard, and what decodes it; `None` where it is not there.
+    fn inner_place<'a>(
+        &'a self,
+        task: &Task,
+        index: &[u64],
+        first: &'a Sharding,
+    ) -> Result<Option<(Source, Range<u64>, &'a Chain)>> {
+        let mut at = self.outer(index);
         let Some(mut shard) = self.outer_shard(task, &at, first)? else { return Ok(None) };
         let (mut sharding, mut per) = (first, self.per_key.clone());
         loop {
@@ -96,8 +126,7 @@ impl Stored {
                 return Ok(None);
             };
             let Some(next) = sharding.inner.shard() else {
-                limits::check(range.end - range.start, limits::CHUNK, "a stored chunk")?;
-                return Ok(Some((shard.source.read(task, range)?, &sharding.inner)));
+                return Ok(Some((shard.source.clone(), range, &sharding.inner)));
             };
             at.extend(inside);
             let chain = &sharding.inner;
@@ -107,6 +136,23 @@ impl Stored {
             let Some(inner) = self.kept(task, at.clone(), open)? else { return Ok(None) };
             (shard, sharding) = (inner, next);
         }
+    }
+
+    /// The numbers of the key whose file a byte is of.
+    fn key_of(&self, byte: &BytePlace) -> Option<Vec<u64>> {
+        // The key is the end of the path, as many parts as a key of this array has.
+        let parts = self.keys.key(&vec![0; self.grid.len()]).split('/').count();
+        let path = byte.path()?;
+        let names: Vec<&str> = path.iter().map(|name| name.to_str().unwrap_or_default()).collect();
+        let key = names.get(names.len().checked_sub(parts)?..)?.join("/");
+        let index = self.keys.index(&key).filter(|index| index.len() == self.grid.len())?;
+        let place = self.store.real(&join(&self.path, &key))?;
+        let inside = index
+            .iter()
+            .zip(&self.per_key)
+            .zip(&self.grid)
+            .all(|((at, per), count)| at.checked_mul(*per).is_some_and(|at| at < *count));
+        (inside && (place == path || place.canonicalize().ok() == path.canonicalize().ok())).then_some(index)
     }
 
     /// The shard of a key, opened.
@@ -194,9 +240,66 @@ impl Chunks for Stored {
         chain.column(task, bytes).map(Some)
     }
 
+    fn place(&self, task: &Task, index: &[u64]) -> Result<Option<ChunkPlace>> {
+        let key = join(&self.path, &self.keys.key(&self.outer(index)));
+        let found = match self.chain.shard() {
+            Some(first) => self.inner_place(task, index, first)?.map(|(source, range, _)| (source, range)),
+            None => match self.store.source(task, &key)? {
+                Some(source) => {
+                    let all = 0..source.len(task)?;
+                    Some((source, all))
+                }
+                None => None,
+            },
+        };
+        let (inner, _) = innermost(&self.chain);
+        let word = if self.chain.shard().is_some() { "inner chunk" } else { "chunk" };
+        let element = if matches!(inner.core, Core::Items(_)) { 0 } else { self.fill.len() as u64 };
+        let Some((source, range)) = found else {
+            let unit = Location::new(Source::memory(key.as_str(), Bytes::new()), 0..0, word, key).absent();
+            return Ok(Some(ChunkPlace { unit, element, cut: false }));
+        };
+        let name = if self.chain.shard().is_some() { format!("{key} {index:?}") } else { key };
+        let mut unit = Location::new(source, range, word, name);
+        if !inner.is_verbatim() {
+            let (chain, fill) = (self.chain.clone(), self.fill.clone());
+            let decode = move |_: &Task, bytes| {
+                let inner = innermost(&chain).0;
+                if matches!(inner.core, Core::Items(_)) {
+                    inner.unwrap(bytes)
+                } else {
+                    inner.decode(bytes, &fill)
+                }
+            };
+            unit = unit.decoded_by(self.codecs.clone(), decode);
+        }
+        Ok(Some(ChunkPlace { unit, element, cut: false }))
+    }
+
+    fn chunk_of(&self, task: &Task, byte: &BytePlace) -> Result<Option<Vec<u64>>> {
+        let Some(outer) = self.key_of(byte) else { return Ok(None) };
+        let Some(first) = self.chain.shard() else { return Ok(Some(outer)) };
+        let Some(shard) = self.outer_shard(task, &outer, first)? else { return Ok(None) };
+        // Of shards in shards, the first chunk of the one that holds the byte.
+        let inner: Vec<u64> =
+            self.per_key.iter().zip(&first.counts).map(|(per, count)| per / (*count).max(1)).collect();
+        for n in 0..shard.entries.len() as u64 {
+            let Some(range) = shard.place(n)? else { continue };
+            if byte.within(&shard.source, &range).is_some() {
+                let inside = strides::unravel(n, &first.counts);
+                let at = |((outer, per), (inside, inner)): ((&u64, &u64), (&u64, &u64))| {
+                    outer.saturating_mul(*per).saturating_add(inside.saturating_mul(*inner))
+                };
+                return Ok(Some(
+                    outer.iter().zip(&self.per_key).zip(inside.iter().zip(&inner)).map(at).collect(),
+                ));
+            }
+        }
+        Ok(None)
+    }
+
     fn is_missing(&self, task: &Task, index: &[u64]) -> Result<bool> {
-        let outer: Vec<u64> = index.iter().zip(&self.per_key).map(|(at, per)| at / per).collect();
-        Ok(self.store.stored(task, &join(&self.path, &self.keys.key(&outer)))?.is_none())
+        Ok(self.store.stored(task, &join(&self.path, &self.keys.key(&self.outer(index))))?.is_none())
     }
 
     fn stored(&self, task: &Task, most: usize) -> Result<Option<Vec<Vec<u64>>>> {

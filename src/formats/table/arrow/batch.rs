@@ -11,6 +11,7 @@ use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use arrow::buffer::Buffer;
 use arrow::ipc;
+use bytes::Bytes;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -137,7 +138,7 @@ impl Body<'_> {
     }
 
     /// Where a buffer is in the file.
-    fn place(&self, index: usize) -> Result<Range<u64>> {
+    pub(super) fn place(&self, index: usize) -> Result<Range<u64>> {
         let &(offset, len) = self.batch.buffers.get(index).ok_or_else(|| {
             let there = self.batch.buffers.len();
             Error::malformed(format!("record batch: it has {there} buffers, the schema needs more"))
@@ -161,27 +162,37 @@ impl Body<'_> {
             return Ok(buffer);
         }
         let bytes = self.source.read(self.task, place.clone())?;
-        let wrong = |what: String| Error::malformed(format!("compressed buffer: {what}")).at(place.start);
-        let (head, packed) =
-            bytes.split_first_chunk::<8>().ok_or_else(|| wrong("it has no length".to_owned()))?;
-        let len = i64::from_le_bytes(*head);
-        if len == -1 {
-            return Ok(Buffer::from(bytes.slice(8..)));
+        // What was not compressed needs no place in the cache.
+        let is_plain = bytes.first_chunk::<8>().is_some_and(|head| i64::from_le_bytes(*head) == -1);
+        let buffer = Buffer::from(inflate(self.batch.codec.unwrap_or(Codec::Zstd), &bytes, place.start)?);
+        if !is_plain {
+            self.kept.put(place.start, buffer.clone(), buffer.len());
         }
-        let len = u64::try_from(len).map_err(|_| wrong(format!("its length is {len}")))?;
-        let most = limits::check(len, limits::CHUNK, "a compressed buffer").map_err(|e| e.at(place.start))?;
-        let out = match self.batch.codec {
-            Some(Codec::Lz4) => whole(&mut Lz4::default(), packed, most, "LZ4 data"),
-            _ => zstd::decode(packed, most),
-        };
-        let out = out.map_err(|error| error.of("compressed buffer").at(place.start))?;
-        if out.len() as u64 != len {
-            return Err(wrong(format!("it holds {} bytes and promises {len}", out.len())));
-        }
-        let buffer = Buffer::from(out);
-        self.kept.put(place.start, buffer.clone(), buffer.len());
         Ok(buffer)
     }
+}
+
+/// A compressed buffer, which stands at byte `at`: the length of its contents as 64 bits, then those; −1 stands before
+/// bytes that are not compressed.
+pub(super) fn inflate(codec: Codec, bytes: &Bytes, at: u64) -> Result<Bytes> {
+    let wrong = |what: String| Error::malformed(format!("compressed buffer: {what}")).at(at);
+    let (head, packed) =
+        bytes.split_first_chunk::<8>().ok_or_else(|| wrong("it has no length".to_owned()))?;
+    let len = i64::from_le_bytes(*head);
+    if len == -1 {
+        return Ok(bytes.slice(8..));
+    }
+    let len = u64::try_from(len).map_err(|_| wrong(format!("its length is {len}")))?;
+    let most = limits::check(len, limits::CHUNK, "a compressed buffer").map_err(|e| e.at(at))?;
+    let out = match codec {
+        Codec::Lz4 => whole(&mut Lz4::default(), packed, most, "LZ4 data"),
+        Codec::Zstd => zstd::decode(packed, most),
+    };
+    let out = out.map_err(|error| error.of("compressed buffer").at(at))?;
+    if out.len() as u64 != len {
+        return Err(wrong(format!("it holds {} bytes and promises {len}", out.len())));
+    }
+    Ok(out.into())
 }
 
 fn short(len: u64, needed: u64, at: u64) -> Error {

@@ -165,7 +165,7 @@ impl Decoder<'_> {
     }
 
     /// Offsets or sizes of 32 or 64 bits, from `range`; none of them negative.
-    fn numbers(&self, index: usize, range: Range<u64>, wide: bool) -> Result<Vec<u64>> {
+    pub(super) fn numbers(&self, index: usize, range: Range<u64>, wide: bool) -> Result<Vec<u64>> {
         let bytes = self.body.part(index, scaled(&range, if wide { 8 } else { 4 })?)?;
         let big = self.big_endian;
         let each = |value: i64| u64::try_from(value).map_err(|_| wrong(format!("an offset of {value}")));

@@ -12,6 +12,7 @@ use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::table::{batch, cut, joined, project};
 use crate::data::content::{Block, Layout, Rows, Table, TableFacts};
+use crate::data::location::{BytePlace, Location, Owner};
 use arrow::array::{Array, ArrayRef, RecordBatch, new_empty_array};
 use arrow::buffer::Buffer;
 use arrow::datatypes::SchemaRef;
@@ -95,14 +96,94 @@ impl IpcTable {
         rows: Range<u64>,
     ) -> Result<ArrayRef> {
         let plan = self.schema.plans.get(column).ok_or_else(|| Error::bug("a column without a plan"))?;
+        let place = self.place(batch, column);
+        let dictionaries = |id: i64, plan: &Plan| self.dictionary(task, id, number, plan, 0);
+        let decoder = self.decoder(task, batch, at.body.clone(), &dictionaries);
+        decoder.column(plan, place, rows)
+    }
+
+    /// Where a column's description starts in a batch.
+    fn place(&self, batch: &Batch, column: usize) -> Cursor {
         let mut place = self.places.get(column).copied().unwrap_or_default();
         // Each view before this column has buffers of its own.
         let before = batch.views.iter().take(place.views);
         place.buffer =
             before.fold(place.buffer, |sum, n| sum.saturating_add(usize::try_from(*n).unwrap_or(0)));
-        let dictionaries = |id: i64, plan: &Plan| self.dictionary(task, id, number, plan, 0);
-        let decoder = self.decoder(task, batch, at.body.clone(), &dictionaries);
-        decoder.column(plan, place, rows)
+        place
+    }
+
+    /// The place of a value of a dictionary as it stands for record batch `number`, where that has all its values in one
+    /// piece.
+    fn entry(
+        &self,
+        task: &Task,
+        id: i64,
+        number: usize,
+        plan: &Plan,
+        key: u64,
+        depth: usize,
+    ) -> Result<Option<Location>> {
+        let only = self.index.with(|known| {
+            let list = known.dictionaries.get(&id).map_or(&[][..], Vec::as_slice);
+            let end = list.partition_point(|d| d.from <= number);
+            let last = list.get(end.checked_sub(1)?)?;
+            (!last.delta).then(|| last.clone())
+        });
+        let Some(at) = only.filter(|_| depth < 16) else { return Ok(None) };
+        let batch = Batch::read(task, &self.source, &at.header)?;
+        let none = |id: i64, plan: &Plan| self.dictionary(task, id, number, plan, depth + 1);
+        let decoder = self.decoder(task, &batch, at.body.clone(), &none);
+        let inner = |id: i64, plan: &Plan, key| self.entry(task, id, number, plan, key, depth + 1);
+        if key >= decoder.values(Cursor::default())? {
+            return Ok(None);
+        }
+        decoder.located(plan, Cursor::default(), key, &format!("dictionary {id}"), &inner)
+    }
+
+    /// What of a batch whose first row is `first` a byte of its body belongs to.
+    fn owner_in(
+        &self,
+        task: &Task,
+        number: usize,
+        at: &BatchAt,
+        first: u64,
+        byte: &BytePlace,
+    ) -> Result<Option<Owner>> {
+        let batch = Batch::read(task, &self.source, &at.header)?;
+        let none = |id: i64, plan: &Plan| self.dictionary(task, id, number, plan, 0);
+        let decoder = self.decoder(task, &batch, at.body.clone(), &none);
+        for column in 0..self.schema.plans.len() {
+            let begin = self.place(&batch, column).buffer;
+            let end = match column + 1 < self.schema.plans.len() {
+                true => self.place(&batch, column + 1).buffer,
+                false => batch.buffers.len(),
+            };
+            for index in begin..end {
+                let buffer = decoder.buffer(index, &self.batch_name(number, column))?;
+                let Some(offset) = byte.within(&self.source, &buffer.range) else { continue };
+                // Numbers stand one behind the other in the buffer behind the validity bitmap.
+                let dtype = self.schema.plans.get(column).map(|plan| &plan.dtype);
+                let width =
+                    dtype.and_then(arrow::datatypes::DataType::primitive_width).map(|width| width as u64);
+                let row = match width.filter(|_| index == begin + 1 && buffer.is_plain()) {
+                    Some(width) => Some(offset / width.max(1)).filter(|row| *row < at.rows),
+                    None => None,
+                };
+                let cell = first.saturating_add(row.unwrap_or(0));
+                return Ok(Some(Owner::of_row(buffer, cell, Some(column), row.is_some())));
+            }
+        }
+        let body = Location::new(
+            self.source.clone(),
+            at.body.clone(),
+            "record batch",
+            format!("record batch {number}"),
+        );
+        Ok(Some(Owner::of_row(body, first, None, false)))
+    }
+
+    fn batch_name(&self, number: usize, column: usize) -> String {
+        format!("record batch {number}, column {:?}", self.name(column))
     }
 
     fn decoder<'a>(
@@ -219,6 +300,39 @@ impl Table for IpcTable {
             return Ok(RecordBatch::new_empty(project(self.schema(), columns)?));
         }
         batch(self.schema(), columns, self.arrays(task, &rows, columns)?, (rows.end - rows.start) as usize)
+    }
+
+    fn location(&self, task: &Task, row: u64, column: usize) -> Result<Option<Location>> {
+        self.index.reach(task, &self.source, row)?;
+        let batches = self.batches(&(row..row.saturating_add(1)));
+        let (Some((number, at, rows)), Some(plan)) = (batches.first(), self.schema.plans.get(column)) else {
+            return Ok(None);
+        };
+        if let Some(problem) = &at.problem {
+            return Err(problem.clone());
+        }
+        let batch = Batch::read(task, &self.source, &at.header)?;
+        let dictionaries = |id: i64, plan: &Plan| self.dictionary(task, id, *number, plan, 0);
+        let decoder = self.decoder(task, &batch, at.body.clone(), &dictionaries);
+        let entry = |id: i64, plan: &Plan, key| self.entry(task, id, *number, plan, key, 0);
+        let name = self.batch_name(*number, column);
+        let found = guarded(|| decoder.located(plan, self.place(&batch, column), rows.start, &name, &entry))?;
+        let whole = || Location::new(self.source.clone(), at.body.clone(), "record batch", name.as_str());
+        Ok(Some(found.unwrap_or_else(whole)))
+    }
+
+    fn owner(&self, task: &Task, byte: &BytePlace) -> Result<Option<Owner>> {
+        let found = self.index.with(|known| {
+            let is_in = |at: &BatchAt| byte.within(&self.source, &at.body).is_some();
+            let number = known.batches.iter().position(is_in)?;
+            Some((number, known.batches.get(number)?.clone(), known.starts.get(number).copied().unwrap_or(0)))
+        });
+        match found {
+            Some((number, at, first)) if at.problem.is_none() => {
+                self.owner_in(task, number, &at, first, byte)
+            }
+            _ => Ok(None),
+        }
     }
 
     fn equal_rows(&self, task: &Task, at: u64) -> Result<u64> {

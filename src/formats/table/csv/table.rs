@@ -10,6 +10,7 @@ use crate::engines::delimited::texts::Texts;
 use crate::engines::delimited::{self, Gather, Paged, Records, Rules, TextTable};
 use arrow::array::ArrayRef;
 use encoding_rs::Encoding;
+use std::ops::Range;
 
 /// A table in a text.
 pub(super) type CsvTable = TextTable<CsvSchema>;
@@ -111,5 +112,15 @@ impl Gather for Cells {
         let encoding = self.encoding;
         let array = |(_, texts): (usize, Texts)| texts.finish(encoding);
         Ok((self.columns.into_iter().map(array).collect(), self.rows))
+    }
+
+    fn record(&self, _bytes: &[u8]) -> Option<Range<usize>> {
+        Some(self.fields.first()?.start..self.fields.last()?.end)
+    }
+
+    fn field(&self, _bytes: &[u8], column: usize) -> Option<Range<usize>> {
+        let field = self.fields.get(column)?;
+        let over = self.fields.last().filter(|_| column + 1 == self.width && self.fields.len() > self.width);
+        Some(field.start..over.map_or(field.end, |last| last.end))
     }
 }

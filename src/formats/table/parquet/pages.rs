@@ -4,7 +4,7 @@
 //! not to it. Definition: `PageHeader` in
 //! <https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift>.
 
-use super::thrift::{BYTE, I64, STRUCT, Thrift};
+use super::thrift::{BYTE, FALSE, I64, STRUCT, Thrift};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
@@ -24,23 +24,23 @@ pub(super) fn extent(task: &Task, source: &Source, chunk: &ColumnChunkMetaData, 
     let wrong = || Error::malformed("a page's header");
     let start = u64::try_from(start).map_err(|_| wrong())?;
     let (mut at, mut left) = (start, chunk.num_values());
-    let mut window = Window { source, end, start, bytes: Bytes::new() };
+    let mut window = Window::new(source, end, start);
     while left > 0 {
         task.check()?;
         let (page, len) = window.header(task, at)?;
-        let size = u64::try_from(page.size).map_err(|_| wrong())?;
+        let size = page.stored.and_then(|size| u64::try_from(size).ok()).ok_or_else(wrong)?;
         at = len
             .checked_add(size)
             .and_then(|len| at.checked_add(len))
             .filter(|&at| at <= end)
             .ok_or_else(wrong)?;
-        left = left.saturating_sub(page.values.max(0));
+        left = left.saturating_sub(i64::try_from(page.values).unwrap_or(i64::MAX));
     }
     Ok(at - start)
 }
 
 /// The bytes around a header: many short pages lie in one window, which is read once.
-struct Window<'a> {
+pub(super) struct Window<'a> {
     source: &'a Source,
     /// Where the file ends.
     end: u64,
@@ -49,9 +49,14 @@ struct Window<'a> {
     bytes: Bytes,
 }
 
-impl Window<'_> {
+impl<'a> Window<'a> {
+    /// Headers of `source`, which ends at `end`; the first one asked for is at `start`.
+    pub(super) fn new(source: &'a Source, end: u64, start: u64) -> Self {
+        Window { source, end, start, bytes: Bytes::new() }
+    }
+
     /// The header at `at`, and how many bytes it takes.
-    fn header(&mut self, task: &Task, at: u64) -> Result<(Page, u64)> {
+    pub(super) fn header(&mut self, task: &Task, at: u64) -> Result<(Header, u64)> {
         let inside = at.checked_sub(self.start).and_then(|n| self.bytes.get(usize::try_from(n).ok()?..));
         if let Some(bytes) = inside.filter(|bytes| !bytes.is_empty()) {
             let mut thrift = Thrift::new(bytes);
@@ -70,34 +75,129 @@ impl Window<'_> {
     }
 }
 
-/// What is needed of a page's header.
-#[derive(Default)]
-struct Page {
-    /// Bytes behind the header.
-    size: i64,
-    /// Values; none in a dictionary.
-    values: i64,
+/// What sort a page is of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Kind {
+    Data,
+    DataV2,
+    Dictionary,
+    /// An index, or what a later version knows.
+    #[default]
+    Other,
 }
 
-fn header(thrift: &mut Thrift) -> Result<Page> {
-    let (mut id, mut page) = (0, Page { size: -1, values: 0 });
+/// What is needed of a page's header.
+#[derive(Clone, Debug)]
+pub(super) struct Header {
+    pub(super) kind: Kind,
+    /// Bytes behind the header; `None` in a header that does not say it.
+    stored: Option<i64>,
+    /// The same as a number that can be one.
+    pub(super) size: u64,
+    /// Bytes when decompressed.
+    pub(super) raw: u64,
+    /// Values of a data page, nulls included; those of a dictionary count as none.
+    pub(super) values: u64,
+    /// The number of the encoding of the values.
+    pub(super) encoding: i64,
+    /// That of the definition levels, in pages of the first version.
+    pub(super) level_encoding: i64,
+    /// Bytes of the levels of a page of the second version, and of these those of the definition levels.
+    pub(super) levels: u64,
+    pub(super) definition: u64,
+    /// Whether the column's codec was applied.
+    pub(super) compressed: bool,
+}
+
+impl Header {
+    /// Whether it has values of the column.
+    pub(super) fn is_data(&self) -> bool {
+        matches!(self.kind, Kind::Data | Kind::DataV2)
+    }
+
+    /// Whether its values are keys of the dictionary.
+    pub(super) fn is_dictionary(&self) -> bool {
+        self.is_data() && matches!(self.encoding, 2 | 8)
+    }
+
+    /// The encoding in the specification's words.
+    pub(super) fn encoding_word(&self) -> String {
+        let word = match self.encoding {
+            0 => "PLAIN",
+            2 => "PLAIN_DICTIONARY",
+            3 => "RLE",
+            4 => "BIT_PACKED",
+            5 => "DELTA_BINARY_PACKED",
+            6 => "DELTA_LENGTH_BYTE_ARRAY",
+            7 => "DELTA_BYTE_ARRAY",
+            8 => "RLE_DICTIONARY",
+            9 => "BYTE_STREAM_SPLIT",
+            other => return format!("encoding {other}"),
+        };
+        word.to_owned()
+    }
+}
+
+fn header(thrift: &mut Thrift) -> Result<Header> {
+    let mut page = Header {
+        kind: Kind::Other,
+        stored: None,
+        size: 0,
+        raw: 0,
+        values: 0,
+        encoding: 0,
+        level_encoding: 0,
+        levels: 0,
+        definition: 0,
+        compressed: true,
+    };
+    let size = |number: i64| u64::try_from(number).unwrap_or(0);
+    let mut id = 0;
     while let Some(kind) = thrift.field(&mut id)? {
         match (id, kind) {
-            (3, BYTE..=I64) => page.size = thrift.integer(kind)?,
-            // A data page of the first or of the second version.
-            (5 | 8, STRUCT) => {
-                let mut inner = 0;
-                while let Some(kind) = thrift.field(&mut inner)? {
-                    match (inner, kind) {
-                        (1, BYTE..=I64) => page.values = thrift.integer(kind)?,
-                        _ => thrift.skip(kind, 0)?,
-                    }
-                }
+            (2, BYTE..=I64) => page.raw = size(thrift.integer(kind)?),
+            (3, BYTE..=I64) => page.stored = Some(thrift.integer(kind)?),
+            (5 | 7 | 8, STRUCT) => {
+                page.kind = match id {
+                    5 => Kind::Data,
+                    7 => Kind::Dictionary,
+                    _ => Kind::DataV2,
+                };
+                inner(thrift, &mut page)?;
             }
             _ => thrift.skip(kind, 0)?,
         }
     }
+    page.size = page.stored.map_or(0, size);
+    if page.kind == Kind::Dictionary {
+        page.values = 0;
+    }
     Ok(page)
+}
+
+/// The part of a header that is its kind's.
+fn inner(thrift: &mut Thrift, page: &mut Header) -> Result<()> {
+    let second = page.kind == Kind::DataV2;
+    let size = |number: i64| u64::try_from(number).unwrap_or(0);
+    let mut id = 0;
+    while let Some(kind) = thrift.field(&mut id)? {
+        match (id, kind) {
+            (1, BYTE..=I64) => page.values = size(thrift.integer(kind)?),
+            (2, BYTE..=I64) if !second => page.encoding = thrift.integer(kind)?,
+            (4, BYTE..=I64) if second => page.encoding = thrift.integer(kind)?,
+            (3, BYTE..=I64) if page.kind == Kind::Data => page.level_encoding = thrift.integer(kind)?,
+            (5, BYTE..=I64) if second => {
+                page.definition = size(thrift.integer(kind)?);
+                page.levels = page.levels.saturating_add(page.definition);
+            }
+            (6, BYTE..=I64) if second => {
+                page.levels = page.levels.saturating_add(size(thrift.integer(kind)?))
+            }
+            (7, FALSE) if second => page.compressed = false,
+            _ => thrift.skip(kind, 0)?,
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

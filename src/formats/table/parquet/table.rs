@@ -6,6 +6,7 @@
 use super::ParquetFile;
 use super::corrected::{Corrected, Parts};
 use super::footer::{Chunks, Footer, options};
+use super::place::{self, Chunk};
 use super::{facts, in_column};
 use crate::bytes::cache::{Cache, Reservation};
 use crate::bytes::error::{Error, Result, UnlessCancelled};
@@ -15,6 +16,7 @@ use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::table::{batch, cut, joined, project};
 use crate::data::content::{ColumnStatistics, Layout, RowRanges, Rows, Table, TableFacts};
+use crate::data::location::{BytePlace, Location, Owner};
 use arrow::array::{Array, ArrayRef, RecordBatch};
 use arrow::datatypes::SchemaRef;
 use parquet::arrow::ProjectionMask;
@@ -322,6 +324,26 @@ impl ParquetTable {
         })
     }
 
+    /// The column chunk of a leaf in a row group.
+    fn chunk<'a>(&'a self, metadata: &'a ParquetMetaData, group: usize, leaf: usize) -> Option<Chunk<'a>> {
+        let chunk = metadata.row_groups().get(group)?.columns().get(leaf)?;
+        // One in another file has no place here.
+        chunk.file_path().is_none().then_some(Chunk {
+            source: &self.source,
+            end: self.len,
+            metadata,
+            group,
+            leaf,
+            chunk,
+        })
+    }
+
+    /// The leaves of a column.
+    fn leaves(&self, column: usize) -> Vec<usize> {
+        let (descr, root) = (self.metadata().file_metadata().schema_descr(), self.root(column));
+        (0..descr.num_columns()).filter(|leaf| descr.get_column_root_idx(*leaf) == root).collect()
+    }
+
     /// The number of a column's root in the file's schema.
     fn root(&self, column: usize) -> usize {
         self.roots.get(column).copied().unwrap_or(usize::MAX)
@@ -393,6 +415,49 @@ impl Table for ParquetTable {
         };
         let columns = columns.iter().map(one).collect();
         Ok(Some(RowRanges { rows, columns }))
+    }
+
+    fn location(&self, task: &Task, row: u64, column: usize) -> Result<Option<Location>> {
+        let leaves = self.leaves(column);
+        let (Some(&leaf), true) = (leaves.first(), row < self.total() && !self.encrypted.contains(&column))
+        else {
+            return Ok(None);
+        };
+        let indexed = self.indexed(task)?;
+        let group = self.starts.partition_point(|&start| start <= row).saturating_sub(1);
+        let first = self.starts.get(group).copied().unwrap_or(0);
+        let Some(chunk) = self.chunk(indexed.metadata(), group, leaf) else { return Ok(None) };
+        let is_flat = leaves.len() == 1 && chunk.chunk.column_descr().max_rep_level() == 0;
+        if is_flat && chunk.chunk.column_path().parts().len() == 1 {
+            return chunk.cell(task, row - first).map(Some);
+        }
+        // The values of a cell lie in a chunk for each leaf.
+        let mut location = chunk.location();
+        for leaf in leaves.iter().skip(1) {
+            if let Some(chunk) = self.chunk(indexed.metadata(), group, *leaf) {
+                location = location.part("column chunk", chunk.location());
+            }
+        }
+        Ok(Some(location))
+    }
+
+    fn owner(&self, task: &Task, byte: &BytePlace) -> Result<Option<Owner>> {
+        let descr = self.metadata().file_metadata().schema_descr();
+        for group in 0..self.metadata().num_row_groups() {
+            task.check()?;
+            let first = self.starts.get(group).copied().unwrap_or(0);
+            for leaf in 0..descr.num_columns() {
+                let Some(chunk) = self.chunk(self.metadata(), group, leaf) else { continue };
+                let root = descr.get_column_root_idx(leaf);
+                let column = self.roots.iter().position(|one| *one == root).unwrap_or(0);
+                if self.encrypted.contains(&column) {
+                    continue;
+                }
+                let Some((unit, row)) = chunk.owner(task, byte)? else { continue };
+                return Ok(Some(place::owner(unit, first.saturating_add(row.unwrap_or(0)), column)));
+            }
+        }
+        Ok(None)
     }
 
     fn native(&self) -> Option<Box<dyn Any + Send>> {

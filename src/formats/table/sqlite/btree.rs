@@ -98,12 +98,78 @@ impl Bounds {
     }
 }
 
+/// Where a row lies.
+pub(super) struct Leaf {
+    pub(super) page: u32,
+    /// The bytes of the row number, and those of the record that lie on this page.
+    pub(super) number: std::ops::Range<usize>,
+    pub(super) local: std::ops::Range<usize>,
+    /// The length of the record.
+    pub(super) len: u64,
+    /// Where the rest of it lies, if there is one.
+    pub(super) overflow: Option<u32>,
+}
+
+/// Where the row `id` lies in the tree of a table with row numbers whose root is page `root`.
+///
+/// # Errors
+/// `Malformed` where a page on the way is broken.
+pub(super) fn find(task: &Task, pages: &Pages, root: u32, id: i64) -> Result<Option<Leaf>> {
+    let mut number = root;
+    for _ in 0..DEEP {
+        task.check()?;
+        let page = parse(pages.read(task, number)?, number, false, pages.usable)
+            .map_err(|why| Error::malformed(format!("page {number}: {why}")))?;
+        let behind = page.cells.partition_point(|cell| cell.row < id);
+        let cell = page.cells.into_iter().nth(behind);
+        if !page.is_leaf {
+            number = cell.map_or(page.last, |cell| cell.child);
+            continue;
+        }
+        let leaf = |cell: Cell| Leaf {
+            page: number,
+            number: cell.number,
+            local: cell.local,
+            len: cell.len,
+            overflow: cell.overflow,
+        };
+        return Ok(cell.filter(|cell| cell.row == id).map(leaf));
+    }
+    Err(Error::malformed(format!("page {root}: its tree is too deep")))
+}
+
+/// The serial type of a value of a record, its place in the header and that of the value; `None` where the record has
+/// fewer values.
+pub(super) fn placed(
+    record: &[u8],
+    value: usize,
+) -> Option<(u64, std::ops::Range<u64>, std::ops::Range<u64>)> {
+    let mut at = 0;
+    let header = usize::try_from(varint(record, &mut at)?).ok()?;
+    let mut body = header as u64;
+    for n in 0.. {
+        if at >= header {
+            return None;
+        }
+        let from = at;
+        let kind = varint(record, &mut at)? as u64;
+        let end = body.checked_add(width(kind))?;
+        if n == value {
+            return (end <= record.len() as u64).then_some((kind, from as u64..at as u64, body..end));
+        }
+        body = end;
+    }
+    None
+}
+
 /// One cell of a page.
 struct Cell {
     /// The page below, of an inner page.
     child: u32,
     /// The row number.
     row: i64,
+    /// The bytes of the row number.
+    number: std::ops::Range<usize>,
     /// The record's length, and the part of it that lies on this page.
     len: u64,
     local: std::ops::Range<usize>,
@@ -296,7 +362,7 @@ fn ordered(page: &Page, bounds: Bounds) -> Result<(), String> {
 
 /// The cell at `at` of a page.
 fn cell(page: &[u8], mut at: usize, is_leaf: bool, records: bool) -> Option<Cell> {
-    let mut made = Cell { child: 0, row: 0, len: 0, local: 0..0, overflow: None };
+    let mut made = Cell { child: 0, row: 0, number: 0..0, len: 0, local: 0..0, overflow: None };
     if !is_leaf {
         made.child = be::<u32>(page, at)?;
         at += 4;
@@ -307,7 +373,9 @@ fn cell(page: &[u8], mut at: usize, is_leaf: bool, records: bool) -> Option<Cell
     }
     made.len = u64::try_from(varint(page, &mut at)?).ok()?;
     if !records {
+        let begin = at;
         made.row = varint(page, &mut at)?;
+        made.number = begin..at;
     }
     // Section 1.6, *Cell Payload Overflow Pages*.
     let usable = page.len() as u64;
@@ -327,7 +395,7 @@ fn cell(page: &[u8], mut at: usize, is_leaf: bool, records: bool) -> Option<Cell
 }
 
 /// A number of one to nine bytes, seven bits each.
-fn varint(bytes: &[u8], at: &mut usize) -> Option<i64> {
+pub(super) fn varint(bytes: &[u8], at: &mut usize) -> Option<i64> {
     let mut value = 0u64;
     for n in 0..9 {
         let byte = *bytes.get(*at)?;
@@ -344,7 +412,7 @@ fn varint(bytes: &[u8], at: &mut usize) -> Option<i64> {
 }
 
 /// The bytes of a value of a serial type.
-fn width(kind: u64) -> u64 {
+pub(super) fn width(kind: u64) -> u64 {
     match kind {
         0 | 8..=11 => 0,
         1..=4 => kind,

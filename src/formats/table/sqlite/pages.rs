@@ -73,7 +73,7 @@ impl Pages {
     }
 
     /// The file in which a page lies, and its first byte there.
-    fn at(&self, number: u32) -> (&Source, u64) {
+    pub(super) fn at(&self, number: u32) -> (&Source, u64) {
         match (&self.wal, self.newer.get(&number)) {
             (Some(wal), Some(&at)) => (wal, at),
             _ => (&self.source, u64::from(number.saturating_sub(1)) * u64::from(self.size)),

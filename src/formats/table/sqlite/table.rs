@@ -6,16 +6,18 @@
 use super::btree::{self, Damaged, Mark};
 use super::columns::{Builder, Column, Seen};
 use super::database::{Database, quoted};
+use super::place::{self, Stored};
 use crate::bytes::error::{Error, ErrorKind, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
 use crate::data::content::TableFacts;
 use crate::data::content::table::{Columns, Rows, Table, batch, cut};
+use crate::data::location::Location;
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 use parking_lot::Mutex;
 use rusqlite::types::Value;
-use rusqlite::{Connection, params_from_iter};
+use rusqlite::{Connection, OptionalExtension, params_from_iter};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -63,6 +65,8 @@ pub(super) struct SqlTable {
     database: Arc<Database>,
     /// Its name in quotes.
     name: String,
+    /// The same as it is.
+    plain_name: String,
     columns: Vec<Column>,
     fields: Columns,
     key: Key,
@@ -107,6 +111,7 @@ impl SqlTable {
         let mut table = SqlTable {
             database,
             name: quoted(&told.name),
+            plain_name: told.name,
             columns: told.columns,
             fields: Arc::new(Schema::empty()).into(),
             key: told.key,
@@ -407,6 +412,25 @@ impl Table for SqlTable {
             }
             other => Ok((None, other?)),
         }
+    }
+
+    /// Of tables with row numbers.
+    fn location(&self, task: &Task, row: u64, column: usize) -> Result<Option<Location>> {
+        let (Key::RowId(rowid), Some(root), Some(known)) = (&self.key, self.root, self.columns.get(column))
+        else {
+            return Ok(None);
+        };
+        let stored = match known.row_number {
+            true => Some(Stored::RowNumber),
+            false => place::stored(task, &self.database, &self.plain_name, &known.name)?,
+        };
+        let Some(stored) = stored else { return Ok(None) };
+        let queries = self.queries(&(row..row.saturating_add(1)), rowid);
+        let Some((sql, values)) = queries.into_iter().next() else { return Ok(None) };
+        let number =
+            |db: &Connection| db.query_row(&sql, params_from_iter(&values), |row| row.get(0)).optional();
+        let Some(id) = self.database.with(task, number)? else { return Ok(None) };
+        place::location(task, self.database.pages(task)?, root, id, &stored)
     }
 
     fn scan_step(&self, _at: u64) -> u64 {

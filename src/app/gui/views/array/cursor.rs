@@ -11,7 +11,7 @@ use super::{ArrayView, Mode};
 
 impl ArrayView {
     /// The element that this mode frames, by its full index.
-    fn framed(&self) -> Option<Vec<u64>> {
+    pub(super) fn framed(&self) -> Option<Vec<u64>> {
         let slice = self.slice();
         let place = match self.mode {
             Mode::Heat => self.heat.cursor().map(|[column, row]| [row, column]),

@@ -28,6 +28,9 @@ use super::texts;
 use crate::gui::commands::Action;
 use crate::gui::grid::Layout;
 use crate::gui::grid::{Cell, CellAt, CellKind, ColumnHead, Grid, GridModel, GridRows, Side};
+use crate::gui::icons::Icon;
+use crate::gui::node_menu;
+use crate::gui::target::{BytesOf, StoredValue};
 use crate::gui::ui::{RowPosition, drop_down};
 
 /// How numbers are written.
@@ -163,8 +166,13 @@ impl Numbers {
             old: None,
             window: None,
             error: None,
+            bytes: None,
         };
         let response = self.grid.ui(ui, &mut model);
+        if let (Some([row, column]), Some(target)) = (model.bytes, cx.target) {
+            let value = StoredValue::element(array, slice.index(row, column));
+            cx.actions.push(Action::ShowBytes(BytesOf { node: target.place(), value, decoded: false }));
+        }
         if let Some(CellAt { row, column }) = response.hovered.or(response.cursor) {
             cx.status.under = format!("{}{}", cx.title(), model.status(row, column));
         }
@@ -402,6 +410,8 @@ struct Model<'a> {
     /// The window that is wanted.
     window: Option<Window>,
     error: Option<Error>,
+    /// The element of the slice whose bytes are to be shown.
+    bytes: Option<[u64; 2]>,
 }
 
 impl Model<'_> {
@@ -552,6 +562,13 @@ impl Model<'_> {
 }
 
 impl GridModel for Model<'_> {
+    fn cell_menu(&mut self, ui: &mut Ui, row: u64, column: usize) {
+        if node_menu::item(ui, Icon::Binary, "Show bytes") {
+            self.bytes = Some([row, column as u64]);
+        }
+        ui.separator();
+    }
+
     fn rows(&self) -> GridRows {
         GridRows::Exact(self.slice.height())
     }

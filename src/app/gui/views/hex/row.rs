@@ -5,12 +5,23 @@ use std::ops::Range;
 use egui::text::{LayoutJob, TextFormat};
 use egui::{Color32, Pos2, Rect, Ui, pos2};
 
+use super::marks::{self, Mark};
 use crate::gui::theme::{Theme, mono_font, space};
 
 /// Bytes in a row.
 pub(crate) const ROW: u64 = 16;
 /// The height of a row, in points.
 pub(crate) const HEIGHT: f32 = 20.0;
+
+/// What is marked among the bytes.
+pub(super) struct Marked<'a> {
+    /// Those that are selected.
+    pub(super) selected: &'a Range<u64>,
+    /// The one that the cursor is at.
+    pub(super) cursor: u64,
+    /// Fields that are painted.
+    pub(super) marks: &'a [Mark],
+}
 
 /// The places of the columns.
 pub(super) struct Columns {
@@ -80,8 +91,7 @@ impl Columns {
         place: Rect,
         start: u64,
         bytes: &[u8],
-        selected: &Range<u64>,
-        cursor: u64,
+        &Marked { selected, cursor, marks }: &Marked<'_>,
     ) {
         let theme = Theme::of(ui);
         let middle = place.center().y;
@@ -92,6 +102,11 @@ impl Columns {
         ui.painter().text(at, egui::Align2::LEFT_CENTER, offset, mono_font(), color);
         for (index, _) in bytes.iter().enumerate() {
             let byte = start + index as u64;
+            if let Some(color) = marks::color(marks, byte, theme) {
+                for rect in self.places(place, index as u64) {
+                    ui.painter().rect_filled(rect, 0.0, color);
+                }
+            }
             if selected.contains(&byte) {
                 self.mark(ui, place, index as u64, byte == cursor, theme);
             }
@@ -114,13 +129,18 @@ impl Columns {
         put(ui, text, pos2(place.left() + self.text_left(), middle));
     }
 
-    fn mark(&self, ui: &Ui, place: Rect, byte: u64, cursor: bool, theme: &Theme) {
+    /// Where a byte of the row stands among the digits and among the characters.
+    fn places(&self, place: Rect, byte: u64) -> [Rect; 2] {
         let left = place.left() + self.hex_at(byte) - self.advance * 0.5;
         let hex =
             Rect::from_min_max(pos2(left, place.top()), pos2(left + 3.0 * self.advance, place.bottom()));
         let left = place.left() + self.text_left() + byte as f32 * self.advance;
         let text = Rect::from_min_max(pos2(left, place.top()), pos2(left + self.advance, place.bottom()));
-        for rect in [hex, text] {
+        [hex, text]
+    }
+
+    fn mark(&self, ui: &Ui, place: Rect, byte: u64, cursor: bool, theme: &Theme) {
+        for rect in self.places(place, byte) {
             ui.painter().rect_filled(rect, 0.0, theme.selection);
             if cursor {
                 let stroke = egui::Stroke::new(1.0, theme.accent);
@@ -152,5 +172,5 @@ fn put(ui: &Ui, job: LayoutJob, at: Pos2) {
 /// A row without a selection, for places that only show bytes.
 pub(crate) fn plain_row(ui: &Ui, place: Rect, start: u64, bytes: &[u8]) {
     let columns = Columns::new(ui, start.saturating_add(ROW), ROW);
-    columns.row(ui, place, start, bytes, &(0..0), u64::MAX);
+    columns.row(ui, place, start, bytes, &Marked { selected: &(0..0), cursor: u64::MAX, marks: &[] });
 }

@@ -367,6 +367,8 @@ pub(super) struct Model<'a> {
     pub(super) gallery: &'a Page,
     /// A cell whose file is to be opened.
     pub(super) opened: &'a mut Option<CellAt>,
+    /// A cell whose bytes are to be shown.
+    pub(super) bytes: &'a mut Option<CellAt>,
 }
 
 impl GridModel for Model<'_> {
@@ -498,6 +500,9 @@ impl GridModel for Model<'_> {
     fn cell_menu(&mut self, ui: &mut egui::Ui, row: u64, column: usize) {
         if self.gallery.holds_media(column) && menu_row(ui, Icon::File, "Open what it holds") {
             *self.opened = Some(CellAt { row, column });
+        }
+        if menu_row(ui, Icon::Binary, "Show bytes") {
+            *self.bytes = Some(CellAt { row, column });
         }
         let cell = self.sheet.cell(row, column);
         let Some(same) = self.sheet.equal(column, &cell) else { return };

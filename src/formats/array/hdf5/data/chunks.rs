@@ -12,13 +12,15 @@ use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::strides;
 use crate::bytes::task::Task;
-use crate::data::chunked::Chunks;
+use crate::data::chunked::{ChunkPlace, Chunks};
 use crate::data::content::Block;
 use crate::data::content::Layout;
+use crate::data::location::{BytePlace, Location};
 use crate::data::region::{Region, Span};
 use arrow::array::ArrayRef;
 use bytes::Bytes;
-use std::sync::Arc;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
 /// The most chunks that a map of the storage shows.
 const MAPPED: u64 = 1 << 20;
@@ -33,13 +35,15 @@ pub(super) struct Stored {
     dims: Vec<u64>,
     /// Bytes of a chunk without filters.
     raw: u64,
-    pipeline: FilterPipeline,
+    pipeline: Arc<FilterPipeline>,
     /// Whether chunks over the edge were left without filters.
     plain_edges: bool,
     way: Delivery,
     datatype: Arc<Datatype>,
     /// Dimensions of array elements, which are never cut.
     inner: usize,
+    /// Where chunks lie in the file, in the order of these places, once a byte was asked for.
+    extents: OnceLock<Vec<(Range<u64>, Vec<u64>)>>,
 }
 
 impl Stored {
@@ -73,7 +77,8 @@ impl Stored {
             grid,
             dims,
             raw,
-            pipeline: dataset.pipeline.clone(),
+            pipeline: Arc::new(dataset.pipeline.clone()),
+            extents: OnceLock::new(),
             plain_edges: layout.plain_edges,
             way,
             datatype,
@@ -99,7 +104,7 @@ impl Stored {
     fn elements(&self, task: &Task, index: &[u64]) -> Result<Option<Bytes>> {
         let Some(record) = self.find(task, index)? else { return Ok(None) };
         let raw = limits::check(self.raw, limits::CHUNK, "a chunk")?;
-        let is_plain = self.pipeline.filters.is_empty() || self.plain_edges && self.is_cut(index);
+        let is_plain = self.is_plain(index);
         let stored = if is_plain { self.raw } else { record.stored };
         let bytes = self.file.read(task, record.address, stored)?;
         if is_plain {
@@ -108,6 +113,50 @@ impl Stored {
         let place = super::bytes::place(&self.file, record.address);
         let bytes = pipeline::undo(&self.pipeline, bytes, record.mask, raw).map_err(|e| e.at(place))?;
         Ok(Some(if bytes.len() > raw { bytes.slice(..raw) } else { bytes }))
+    }
+
+    /// Whether a chunk was stored without filters.
+    fn is_plain(&self, index: &[u64]) -> bool {
+        self.pipeline.filters.is_empty() || self.plain_edges && self.is_cut(index)
+    }
+
+    /// Where a chunk lies in the source.
+    fn extent(&self, index: &[u64], record: ChunkRecord) -> Result<Range<u64>> {
+        let start = self.file.position(record.address)?;
+        let stored = if self.is_plain(index) { self.raw } else { record.stored };
+        Ok(start..start.saturating_add(stored))
+    }
+
+    /// Where all chunks lie, the first in the file first; none where there are too many.
+    fn extents(&self, task: &Task) -> Result<&[(Range<u64>, Vec<u64>)]> {
+        if let Some(known) = self.extents.get() {
+            return Ok(known);
+        }
+        let all = match self.index.all(task, &self.file, &self.grid, MAPPED as usize)? {
+            Some(all) => all,
+            // Every chunk has its place.
+            None => {
+                let grid = strides::counts(&self.dims, &self.grid.chunk);
+                let count = limits::elements(&grid)?;
+                if count > MAPPED {
+                    Vec::new()
+                } else {
+                    (0..count).map(|n| strides::unravel(n, &grid)).collect()
+                }
+            }
+        };
+        let mut extents = Vec::with_capacity(all.len());
+        for mut index in all {
+            task.check()?;
+            let Some(record) = self.index.find(task, &self.file, &self.grid, &index)? else { continue };
+            index.extend(std::iter::repeat_n(0, self.inner));
+            // One that lies beyond the file has no bytes.
+            if let Ok(extent) = self.extent(&index, record) {
+                extents.push((extent, index));
+            }
+        }
+        extents.sort_unstable_by_key(|(extent, _)| extent.start);
+        Ok(self.extents.get_or_init(|| extents))
     }
 
     /// Whether the chunk reaches over the dataset's edge.
@@ -149,6 +198,40 @@ impl Chunks for Stored {
         // Dimensions of array elements are never cut.
         list.iter_mut().for_each(|at| at.extend(std::iter::repeat_n(0, self.inner)));
         Ok(Some(list))
+    }
+
+    fn place(&self, task: &Task, index: &[u64]) -> Result<Option<ChunkPlace>> {
+        let name = format!("{:?}", self.outer(index));
+        let element = self.way.stored() as u64;
+        let source = self.file.source().clone();
+        let Some(record) = self.find(task, index)? else {
+            let unit = Location::new(source, 0..0, "chunk", name).absent();
+            return Ok(Some(ChunkPlace { unit, element, cut: false }));
+        };
+        let unit = Location::new(source, self.extent(index, record)?, "chunk", name);
+        let unit = plain::described(self.way.described(unit), &self.datatype);
+        if self.is_plain(index) {
+            return Ok(Some(ChunkPlace { unit, element, cut: false }));
+        }
+        // Those that were left out of this chunk are none of its codecs.
+        let applied = |(n, _): &(usize, _)| *n >= 32 || record.mask >> n & 1 == 0;
+        let filters = self.pipeline.filters.iter().enumerate().filter(applied);
+        let codecs: Vec<String> = filters.map(|(_, filter)| pipeline::word(filter)).collect();
+        if codecs.is_empty() {
+            return Ok(Some(ChunkPlace { unit, element, cut: false }));
+        }
+        let raw = limits::check(self.raw, limits::CHUNK, "a chunk")?;
+        let (filters, mask) = (self.pipeline.clone(), record.mask);
+        let unit = unit.decoded_by(codecs, move |_, bytes| pipeline::undo(&filters, bytes, mask, raw));
+        Ok(Some(ChunkPlace { unit, element, cut: false }))
+    }
+
+    fn chunk_of(&self, task: &Task, byte: &BytePlace) -> Result<Option<Vec<u64>>> {
+        let Some(at) = byte.offset_in(self.file.source()) else { return Ok(None) };
+        let extents = self.extents(task)?;
+        let next = extents.partition_point(|(extent, _)| extent.start <= at);
+        let found = next.checked_sub(1).and_then(|n| extents.get(n));
+        Ok(found.filter(|(extent, _)| extent.contains(&at)).map(|(_, index)| index.clone()))
     }
 
     fn column(&self, task: &Task, index: &[u64]) -> Result<Option<ArrayRef>> {

@@ -7,6 +7,7 @@ use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::data::adapt;
 use crate::data::dtype::{ByteOrder, DType, Field, Long, Mini, Record, TimeBase, TimeUnit, Variable};
+use crate::data::location::Location;
 use arrow::datatypes::{DataType, Field as ArrowField, Fields};
 use bytes::{Bytes, BytesMut};
 use std::sync::Arc;
@@ -298,6 +299,17 @@ impl Delivery {
     /// Bytes of one stored element, `dims` not counted in.
     pub fn stored(&self) -> usize {
         self.size
+    }
+
+    /// A place of elements, with how these are stored.
+    pub fn described(&self, location: Location) -> Location {
+        location.encoding(self.word())
+    }
+
+    /// How elements are stored: their type and byte order.
+    pub fn word(&self) -> String {
+        let order = self.order.map(|order| format!(", {order}-endian")).unwrap_or_default();
+        format!("{}{order}", self.dtype)
     }
 
     /// Whether stored bytes are delivered as they are.

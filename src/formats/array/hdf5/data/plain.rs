@@ -13,6 +13,7 @@ use crate::bytes::task::Task;
 use crate::data::content::array::{MissingRegion, Stored};
 use crate::data::content::{Array, ArrayFacts, array};
 use crate::data::dtype::DType;
+use crate::data::location::{BytePlace, FieldPlace, Location, Owner};
 use crate::data::region::Region;
 use arrow::array::{ArrayRef, UInt64Array, new_null_array};
 use arrow::compute::take;
@@ -27,6 +28,33 @@ pub(super) fn element(datatype: &Datatype) -> &Datatype {
     }
     datatype
 }
+
+/// A place of elements of a type, with where their fields stand in them.
+pub(super) fn described(mut location: Location, datatype: &Datatype) -> Location {
+    match &datatype.class {
+        Class::Compound(members) => {
+            let place = |member: &super::super::datatype::Member| {
+                let start = member.offset;
+                let bytes = start..start.saturating_add(member.datatype.size);
+                let word = Delivery::new(&member.datatype).map_or_else(|_| String::new(), |way| way.word());
+                let encoding = match &element(&member.datatype).class {
+                    Class::Vlen(_) => HEAP.to_owned(),
+                    // Its bits are the writer's own: PyTables has microseconds and seconds there.
+                    Class::Time { precision, .. } => format!("time of {precision} bits"),
+                    _ => word,
+                };
+                FieldPlace { bytes, encoding }
+            };
+            location.fields = members.iter().map(place).collect();
+            location
+        }
+        Class::Vlen(_) => location.encoding(HEAP),
+        _ => location,
+    }
+}
+
+/// What stands in an element whose value lies in a heap.
+const HEAP: &str = "length, and the place in a global heap";
 
 /// The array of elements that lie in `source` from `start`, and what is to be said where it ends before them.
 /// Elements that are not there fail when they are read; what is read by columns ends with the last row that is
@@ -124,6 +152,18 @@ impl Array for Plain {
         let stored = array::read(&self.raw, task, region)?;
         let places = Places { task, file: &self.file, names: self.names.as_ref() };
         places.column(&self.datatype, &stored, count)
+    }
+
+    fn location(&self, task: &Task, index: &[u64]) -> Result<Option<Location>> {
+        let Some(location) = self.raw.location(task, index)? else { return Ok(None) };
+        let location = self.way.described(location).called("contiguous data");
+        Ok(Some(described(location, &self.datatype)))
+    }
+
+    fn owner(&self, task: &Task, byte: &BytePlace) -> Result<Option<Owner>> {
+        let Some(owner) = self.raw.owner(task, byte)? else { return Ok(None) };
+        let unit = self.way.described(owner.unit.clone()).called("contiguous data");
+        Ok(Some(Owner { unit, ..owner }))
     }
 
     fn facts(&self) -> ArrayFacts {
