@@ -207,22 +207,23 @@ impl Grid {
 /// Gives the keyboard to the first row of a menu that a key opened; called before the rows. It takes a place above them
 /// and in the next frame passes the keyboard on, since who the first one is shows only then.
 fn first_has_focus(ui: &mut Ui, by_key: bool) {
-    if !by_key {
+    // While a menu is measured nothing in it takes the keyboard.
+    if !by_key || !ui.is_enabled() || ui.is_sizing_pass() {
         return;
     }
     let id = ui.scope_id().with("before the first row");
-    let given = ui.data(|data| data.get_temp::<u64>(id));
     let frame = ui.ctx().cumulative_frame_nr();
-    let focused = ui.memory(|memory| memory.focused());
+    let (last, was_given) = ui.data(|data| data.get_temp::<(u64, bool)>(id)).unwrap_or_default();
     // It was opened anew where it was not shown in the frame before.
-    let is_new = given.is_none_or(|last| last + 1 < frame);
-    ui.data_mut(|data| data.insert_temp(id, frame));
-    if is_new {
-        ui.memory_mut(|memory| memory.request_focus(id));
-    } else if focused == Some(id) {
-        ui.memory_mut(|memory| memory.move_focus(egui::FocusDirection::Next));
-    } else {
+    let was_given = was_given && last + 1 >= frame;
+    let has = ui.memory(|memory| memory.has_focus(id));
+    ui.data_mut(|data| data.insert_temp(id, (frame, was_given || has)));
+    if was_given {
         return;
+    }
+    match has {
+        true => ui.memory_mut(|memory| memory.move_focus(egui::FocusDirection::Next)),
+        false => ui.memory_mut(|memory| memory.request_focus(id)),
     }
     let place = egui::Rect::from_min_size(ui.cursor().min, egui::Vec2::ZERO);
     let before = ui.interact(place, id, egui::Sense::focusable_noninteractive());

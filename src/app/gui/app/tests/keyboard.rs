@@ -86,7 +86,7 @@ fn views_begin_as_it_is_preferred() {
         let harness = window_with(&[&file], Session::default(), settings.clone(), vec2(1200.0, 800.0));
         let on = harness
             .query_all_by(|node| node.role() == Role::RadioButton)
-            .filter(|node| node.accesskit_node().is_selected() == Some(true))
+            .filter(|node| node.accesskit_node().toggled() == Some(egui::accesskit::Toggled::True))
             .filter_map(|node| node.accesskit_node().label());
         let on: Vec<String> = on.collect();
         assert!(on.iter().any(|label| label == chosen), "{name}: {on:?}");
@@ -116,10 +116,10 @@ fn walked(harness: &mut Harness<'_, Window>) -> Vec<(Role, String)> {
 /// Whether what has the keyboard says what it is.
 fn check(place: &str, seen: &[(Role, String)]) {
     assert!(seen.len() > 1, "{place}: the keyboard goes nowhere: {seen:?}");
-    for (role, name) in seen {
-        assert!(*role != Role::Unknown && *role != Role::GenericContainer, "{place}: {name} has no role");
-        assert!(!name.trim().is_empty(), "{place}: a {role:?} without a name among {seen:?}");
-    }
+    let is_mute = |(role, name): &&(Role, String)| {
+        matches!(role, Role::Unknown | Role::GenericContainer) || name.trim().is_empty()
+    };
+    assert_eq!(seen.iter().filter(is_mute).count(), 0, "{place}: some have no role or no name: {seen:#?}");
 }
 
 #[test]
