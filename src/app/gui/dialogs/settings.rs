@@ -11,7 +11,7 @@ use crate::gui::settings::{MEMORY, Problem, SCALES, Settings, Word};
 use crate::gui::theme::{self, Severity, Theme, space};
 
 /// The width of what is chosen from a list.
-const CHOICE: f32 = 220.0;
+const CHOICE: f32 = 200.0;
 
 /// The state of the dialog.
 pub(crate) struct SettingsForm {
@@ -95,7 +95,7 @@ impl SettingsForm {
                 }
             });
             named(&shown.response, "Numbers", &numbers.words());
-            ui.label(theme::dim(Theme::of(ui), "of tables, unless a column says otherwise"));
+            ui.label(theme::dim(Theme::of(ui), "in tables, unless a column differs"));
         });
         row(ui, "Memory", |ui| {
             let value = egui::DragValue::new(&mut self.now.memory).range(MEMORY).speed(0.05).suffix(" GB");
