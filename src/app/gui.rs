@@ -16,7 +16,7 @@
 //! 10. [`files`], those that are open.
 //! 11. [`samples`], files that come with the program.
 //! 12. [`target`], what a tab is about and what can be asked of it.
-//! 13. [`commands`], everything that the window can be asked to do.
+//! 13. [`number_format`], how numbers are written; [`settings`], what a person prefers; [`commands`], everything that the window can be asked to do.
 //! 14. [`security`], what loading a file would run, in words; [`exports`], those that wait, run or have ended.
 //! 15. [`session`], what is kept from one run to the next.
 //! 16. [`snippets`], a node as code that loads it.
@@ -57,11 +57,13 @@ pub(crate) mod grid;
 pub(crate) mod icons;
 mod inspector;
 mod node_menu;
+pub(crate) mod number_format;
 mod palette;
 mod samples;
 mod search;
 mod security;
 mod session;
+mod settings;
 mod snippets;
 mod start;
 mod status;
@@ -85,7 +87,8 @@ use gander::jobs::Jobs;
 use parking_lot::Mutex;
 
 use files::Files;
-use session::{Session, ThemeChoice};
+use session::Session;
+use settings::{Problem, Settings, SettingsFile, ThemeChoice, Word as _};
 
 /// What draws the window if nothing else is said. glow needs less memory than wgpu.
 pub(crate) const RENDERER: Renderer = Renderer::Glow;
@@ -140,6 +143,9 @@ pub(crate) struct Launch {
     /// The files that were named on the command line.
     named: Vec<u64>,
     session: Session,
+    settings: (SettingsFile, Settings, Vec<Problem>),
+    /// The theme that was asked for on the command line, in place of that of the settings.
+    theme: Option<ThemeChoice>,
     waker: Waker,
     screenshot: Option<PathBuf>,
 }
@@ -155,18 +161,15 @@ impl Launch {
         let named = paths.iter().map(|path| files.open(path).0).collect();
         files.open_together(paths);
         files.poll(&jobs);
-        match options.theme.as_deref() {
-            Some("light") => session.theme = ThemeChoice::Light,
-            Some("dark") => session.theme = ThemeChoice::Dark,
-            Some(_) => session.theme = ThemeChoice::System,
-            None => {}
-        }
+        let settings = if options.screenshot.is_some() { Default::default() } else { SettingsFile::load() };
+        let theme = options.theme.as_deref().map(|word| ThemeChoice::by_id(word).unwrap_or_default());
         if options.new {
             session.tabs.clear();
             session.split = None;
             session.unfolded.clear();
         }
-        Launch { jobs, files, named, session, waker, screenshot: options.screenshot.clone() }
+        let screenshot = options.screenshot.clone();
+        Launch { jobs, files, named, session, settings, theme, waker, screenshot }
     }
 }
 

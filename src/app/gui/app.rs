@@ -6,6 +6,7 @@ mod bars;
 mod native_dialogs;
 mod opening;
 mod screenshot;
+mod settings;
 #[cfg(test)]
 mod tests;
 
@@ -24,7 +25,8 @@ use super::files::Files;
 use super::fonts::SystemFont;
 use super::inspector::{About, Inspector};
 use super::palette::Palette;
-use super::session::{Session, ThemeChoice};
+use super::session::Session;
+use super::settings::{Problem, Settings, SettingsFile};
 use super::status::StatusBar;
 use super::tabs::{Tabs, TabsCx};
 use super::theme::{self, Theme, size};
@@ -58,6 +60,10 @@ pub(crate) struct App {
     leave: Leave,
     drop: Drop,
     session: Session,
+    settings: Settings,
+    settings_file: SettingsFile,
+    /// What of the file of the settings does not count.
+    settings_problems: Vec<Problem>,
     actions: Vec<Action>,
     asked: NativeDialogs,
     shot: Option<Screenshot>,
@@ -84,16 +90,14 @@ const REVEAL_FRAMES: u8 = 60;
 /// How long a window that is closed waits for exports to remove what they had written.
 const END: std::time::Duration = std::time::Duration::from_secs(5);
 
-/// The least and the most of all scales that can be set.
-const ZOOM: std::ops::RangeInclusive<f32> = 0.5..=3.0;
-
 impl App {
     /// A window on what `launch` began to open.
     pub(crate) fn new(ctx: &Context, launch: Launch) -> Self {
         theme::apply(ctx);
         ctx.options_mut(|options| options.zoom_with_keyboard = false);
         launch.waker.set(ctx);
-        let Launch { jobs, files, named, session, screenshot, .. } = launch;
+        let Launch { jobs, files, named, session, screenshot, theme: asked, settings, .. } = launch;
+        let (settings_file, settings, settings_problems) = settings;
         let mut app = App {
             files,
             explorer: Explorer::default(),
@@ -105,6 +109,7 @@ impl App {
             status: Status::default(),
             workspace: Workspace {
                 statements: Statements::new(session.statements.clone()),
+                preferences: settings.preferences.clone(),
                 ..Workspace::default()
             },
             palette: Palette::default(),
@@ -125,15 +130,16 @@ impl App {
             title: String::new(),
             jobs,
             session,
+            settings,
+            settings_file,
+            settings_problems,
         };
-        app.theme(ctx, app.session.theme);
+        app.show_theme(ctx, asked.unwrap_or(app.settings.theme));
+        app.start_settings(ctx);
         if named.is_empty() {
             app.restore();
         } else {
             app.show_named(&named);
-        }
-        if (app.session.zoom - 1.0).abs() > 0.01 {
-            ctx.set_zoom_factor(app.session.zoom.clamp(*ZOOM.start(), *ZOOM.end()));
         }
         app
     }
@@ -163,15 +169,6 @@ impl App {
         }
     }
 
-    fn theme(&mut self, ctx: &Context, choice: ThemeChoice) {
-        self.session.theme = choice;
-        ctx.set_theme(match choice {
-            ThemeChoice::System => egui::ThemePreference::System,
-            ThemeChoice::Light => egui::ThemePreference::Light,
-            ThemeChoice::Dark => egui::ThemePreference::Dark,
-        });
-    }
-
     /// Takes what jobs, dialogs and the desktop have brought since the last frame.
     fn poll(&mut self, ctx: &Context) {
         for answer in self.asked.take() {
@@ -182,6 +179,9 @@ impl App {
         }
         self.workspace.documents = self.files.iter().filter_map(|file| file.document().cloned()).collect();
         self.trim_soon();
+        if let Some(words) = self.settings_file.take_failure() {
+            self.say(ctx, words);
+        }
         let dropped = self.drop.take(ctx);
         self.actions.extend(dropped);
         self.keep_title(ctx);
@@ -341,7 +341,6 @@ impl App {
             let zoom = ctx.zoom_factor();
             self.session.window = Some((size.x * zoom, size.y * zoom));
         }
-        self.session.zoom = ctx.zoom_factor();
         self.session.clone()
     }
 
@@ -385,6 +384,7 @@ impl eframe::App for App {
         if self.shot.is_none() {
             // The last chance: the window is gone, so that waiting here holds up nobody.
             let _ = self.session.save();
+            self.settings_file.keep_now(&self.settings);
         }
         self.exports.end_all(END);
     }

@@ -9,8 +9,11 @@ use gander::convert::recipe::Recipe;
 use gander::data::format::Options;
 use gander::data::security::Report;
 
+use super::grid::keys;
 use super::icons::Icon;
+use super::settings::Settings;
 use super::target::{BytesOf, ExportSource, QueryStart, Request, Target};
+use super::ui::KeyLine;
 
 /// Something to be done after this frame, by whoever draws.
 pub(crate) enum Action {
@@ -62,6 +65,8 @@ pub(crate) enum Action {
     SaveRecipe(Box<Recipe>, PathBuf),
     /// Show what loading something would run: its name, and the report.
     Security(String, Arc<Report>),
+    /// Take these settings and keep them.
+    Settings(Box<Settings>),
     /// Say this at the bottom of the window for a while.
     Notice(String),
 }
@@ -221,6 +226,7 @@ commands! {
         CopyPicture "Copy the picture" Image .keys(CTRL_ALT, Key::C).tab();
         Find "Find in view" Search .keys(CTRL, Key::F).apart().tab();
         FilterExplorer "Filter the explorer" Filter .keys(CTRL_SHIFT, Key::F);
+        Settings "Settings…" Sliders .keys(CTRL, Key::Comma).apart();
     }
     View {
         GoToAnything "Go to anything…" Search .keys(CTRL, Key::P);
@@ -251,6 +257,57 @@ commands! {
         About "About Gander" Info .keys(SHIFT, Key::F1);
     }
 }
+
+/// Keys that are no commands, by where they work, in the order of the help.
+pub(crate) fn places() -> Vec<(&'static str, Vec<&'static KeyLine>)> {
+    let all = |lines: &'static [KeyLine]| lines.iter().collect();
+    vec![
+        ("Explorer", all(EXPLORER)),
+        ("Tables and numbers", keys::lines()),
+        ("Arrays", all(ARRAYS)),
+        ("Pictures and lines", all(PICTURES)),
+        ("Texts and bytes", all(TEXTS)),
+        ("Dialogs and menus", all(DIALOGS)),
+    ]
+}
+
+const EXPLORER: &[KeyLine] = &[
+    KeyLine::new("Up, Down, Page, Home, End", "Go through the rows and preview them"),
+    KeyLine::new("Right, Left", "Unfold, fold or go up"),
+    KeyLine::new("Enter", "Keep the tab"),
+    KeyLine::new("Shift+F10, Menu", "The menu of the row"),
+];
+
+const ARRAYS: &[KeyLine] = &[
+    KeyLine::new("[ and ], Page keys", "The slice before, after; with Shift ten of them"),
+    KeyLine::new("Space", "Play the slices, pause"),
+    KeyLine::new("N, Shift+N", "The next NaN, the one before"),
+    KeyLine::new("T", "Swap rows and columns"),
+];
+
+const PICTURES: &[KeyLine] = &[
+    KeyLine::new("Wheel, drag", "Zoom and move"),
+    KeyLine::new("Double click, 0", "Fit"),
+    KeyLine::new("Plus, Minus", "Zoom"),
+    KeyLine::new("Arrows, Home, End", "Move the framed element; with Shift by ten"),
+];
+
+const TEXTS: &[KeyLine] = &[
+    KeyLine::new(
+        "Arrows, Page keys, Home, End",
+        "Scroll a text; move the cursor of bytes, with Shift select",
+    ),
+    KeyLine::new("Ctrl+Home, Ctrl+End", "To the beginning, to the end"),
+    KeyLine::new("Ctrl+A, Ctrl+C", "Select all, copy what is selected"),
+    KeyLine::new("F3, Shift+F3", "The next place that was found, the one before"),
+];
+
+const DIALOGS: &[KeyLine] = &[
+    KeyLine::new("Tab, Shift+Tab", "From one thing to the next, to the one before"),
+    KeyLine::new("Enter, Space", "Press a button, open a list"),
+    KeyLine::new("Arrows", "Go through a list, a menu or joined buttons"),
+    KeyLine::new("Esc", "Close a menu or a dialog, cancel"),
+];
 
 /// The line of a command.
 pub(crate) fn get(id: CommandId) -> &'static Command {

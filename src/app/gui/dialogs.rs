@@ -7,6 +7,7 @@ mod keys;
 mod path;
 mod raw;
 mod security;
+mod settings;
 mod text;
 
 use std::path::{Path, PathBuf};
@@ -20,6 +21,7 @@ use gander::jobs::Jobs;
 use super::commands::{Action, Label};
 use super::exports::Exports;
 use super::icons::Icon;
+use super::settings::{Problem, Settings};
 use super::target::ExportSource;
 use super::theme::{self, Theme, space};
 
@@ -37,6 +39,8 @@ pub(crate) enum Dialog {
     Read(text::TextDialog),
     /// What loading something would run.
     Security(security::SecurityReport),
+    /// What a person prefers.
+    Settings(Box<settings::SettingsForm>),
     /// An export.
     Export(Box<export::Export>),
     /// The conversion of many files.
@@ -69,6 +73,11 @@ impl Dialog {
         Dialog::Security(security::SecurityReport::new(name, report))
     }
 
+    /// What a person prefers, the file that keeps it, and what of that does not count.
+    pub(crate) fn settings(now: Settings, path: Option<String>, problems: Vec<Problem>) -> Self {
+        Dialog::Settings(Box::new(settings::SettingsForm::new(now, path, problems)))
+    }
+
     fn name(&self) -> &'static str {
         match self {
             Dialog::About => "about",
@@ -77,6 +86,7 @@ impl Dialog {
             Dialog::Raw(_) => "raw array",
             Dialog::Read(_) => "reader",
             Dialog::Security(_) => "security",
+            Dialog::Settings(_) => "settings",
             Dialog::Export(_) => "export",
             Dialog::Batch(_) => "convert",
         }
@@ -131,6 +141,7 @@ impl Dialogs {
             Dialog::Raw(raw) => raw.ui(ui, jobs, actions),
             Dialog::Read(reader) => reader.ui(ui, jobs, actions),
             Dialog::Security(report) => report.ui(ui, actions),
+            Dialog::Settings(form) => form.ui(ui, actions),
             Dialog::Export(export) => export.ui(ui, jobs, exports, actions),
             Dialog::Batch(batch) => batch.ui(ui, jobs, exports, actions),
         });

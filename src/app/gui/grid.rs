@@ -3,7 +3,7 @@
 //!
 //! - [`model`]: what the grid asks; `columns`: order, widths, hiding, freezing; `selection`: cells, rows,
 //!   columns and the steps of the cursor;
-//! - `view`: what stands where in this frame; `input`: mouse and keys; `paint`: cells and lines;
+//! - `view`: what stands where in this frame; `input`: mouse and keys; [`keys`]: the table of these; `paint`: cells and lines;
 //!   `header`: column heads and row labels; `menu`: context menus; `decoration`: what cells show beside text; `access`: the screen reader's side.
 //!
 //! A frame costs as much as is in sight, whatever the number of rows and columns.
@@ -13,6 +13,7 @@ mod columns;
 mod decoration;
 mod header;
 mod input;
+pub(crate) mod keys;
 mod menu;
 pub(crate) mod model;
 mod paint;

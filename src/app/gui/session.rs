@@ -1,4 +1,4 @@
-//! What is kept from one run to the next: recent files, open tabs, sizes, theme. One JSON file in the
+//! What is kept from one run to the next: recent files, open tabs, sizes. One JSON file in the
 //! user's configuration folder, read and written by jobs.
 
 use std::collections::BTreeMap;
@@ -73,19 +73,6 @@ pub(crate) enum Split {
     Below(Vec<(f32, Split)>),
 }
 
-/// Which theme.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum ThemeChoice {
-    /// As the desktop.
-    #[default]
-    System,
-    /// Always light.
-    Light,
-    /// Always dark.
-    Dark,
-}
-
 /// Everything that is kept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -103,16 +90,12 @@ pub(crate) struct Session {
     pub(crate) statements: Vec<String>,
     /// By which options files are opened that were told how they are to be read: raw arrays, tables in texts.
     pub(crate) raw: Vec<(PathBuf, BTreeMap<String, String>)>,
-    /// The theme.
-    pub(crate) theme: ThemeChoice,
     /// Whether the explorer shows, and how wide it is.
     pub(crate) explorer: (bool, f32),
     /// Whether the inspector shows, and how wide it is.
     pub(crate) inspector: (bool, f32),
     /// The window's size in points.
     pub(crate) window: Option<(f32, f32)>,
-    /// The scale of everything.
-    pub(crate) zoom: f32,
 }
 
 impl Default for Session {
@@ -125,11 +108,9 @@ impl Default for Session {
             unfolded: Vec::new(),
             statements: Vec::new(),
             raw: Vec::new(),
-            theme: ThemeChoice::System,
             explorer: (true, size::EXPLORER),
             inspector: (true, size::INSPECTOR),
             window: None,
-            zoom: 1.0,
         }
     }
 }
@@ -215,7 +196,6 @@ mod tests {
     fn a_session_survives_what_it_does_not_know() {
         let text = r#"{"theme": "dark", "later": 1, "tabs": [{"content": {"later": 1}}, {"content": {"query": 2}}]}"#;
         let session: Session = serde_json::from_str(text).unwrap();
-        assert_eq!(session.theme, ThemeChoice::Dark);
         let contents: Vec<&KeptContent> = session.tabs.iter().map(|tab| &tab.content).collect();
         assert_eq!(contents, [&KeptContent::Query(2)]);
         let mut session = Session::default();

@@ -290,6 +290,8 @@ pub(crate) struct ShownExport {
     pub(crate) name: String,
     /// The part that is selected, filtered or cut.
     pub(crate) part: Option<(String, Data)>,
+    /// Other parts that there are.
+    pub(crate) others: Vec<(String, Data)>,
     /// How a recipe says that part; `None` where it cannot.
     pub(crate) repeat: Option<Repeat>,
     /// Pictures of what is shown.

@@ -38,6 +38,7 @@ use serde_json::Value;
 
 use super::commands::{ALT, Action, Label};
 use super::icons::Icon;
+use super::settings::Preferences;
 pub(crate) use super::target::{QueryStart, Request, Subject, TabContent, Target};
 use super::target::{Repeat, StoredValue};
 
@@ -80,6 +81,8 @@ pub(crate) struct Workspace {
     pub(crate) linked: Option<array::Linked>,
     /// Whether the right of a body stands at the left, as radiologists look at it.
     pub(crate) radiological: bool,
+    /// What views begin with where nobody chose something else.
+    pub(crate) preferences: Preferences,
     /// The tensor that others are compared with.
     pub(crate) reference: Option<model::compare::Reference>,
 }
@@ -215,6 +218,11 @@ pub(crate) trait View {
         None
     }
 
+    /// Other parts that *Export…* offers beside that: the filtered table while cells of it are selected.
+    fn other_parts(&self) -> Vec<(String, Data)> {
+        Vec::new()
+    }
+
     /// How a recipe says what [`View::export`] gives; `None` where it cannot.
     fn repeat(&self) -> Option<Repeat> {
         None
@@ -244,6 +252,9 @@ pub(crate) trait View {
     fn save(&self) -> Value {
         Value::Null
     }
+
+    /// Begins as a person prefers; asked before anything is drawn or restored.
+    fn prefer(&mut self, _preferences: &Preferences) {}
 
     /// Takes what an earlier session kept. What does not fit is left out.
     fn restore(&mut self, _kept: &Value) {}

@@ -4,10 +4,10 @@ use egui::{Context, ViewportCommand};
 use gander::data::format::Options;
 
 use super::native_dialogs::{Answer, Choose};
-use super::{App, NARROW, ZOOM};
+use super::{App, NARROW};
 use crate::gui::commands::{Action, CommandId, Where};
 use crate::gui::dialogs::Dialog;
-use crate::gui::session::ThemeChoice;
+use crate::gui::settings::ThemeChoice;
 use crate::gui::snippets;
 use crate::gui::tabs::{Purpose, Tabs, TabsCx};
 use crate::gui::target::TabContent;
@@ -58,6 +58,7 @@ impl App {
             Action::SaveRecipe(recipe, path) => self.asked.save_recipe(*recipe, path),
             Action::AskFolder => self.asked.choose_place(None),
             Action::Security(name, report) => self.dialogs.open(Dialog::security(name, report)),
+            Action::Settings(settings) => self.set_settings(ctx, *settings),
             Action::Notice(words) => self.say(ctx, words),
         }
     }
@@ -176,9 +177,10 @@ impl App {
             CommandId::PreviousTab => self.tabs.step(false),
             CommandId::KeepTab => self.tabs.keep_active(),
             CommandId::Split => self.on_target(ctx, |app, target| app.tabs.show(target, Where::Side)),
-            CommandId::ZoomIn => zoom(ctx, 0.1),
-            CommandId::ZoomOut => zoom(ctx, -0.1),
-            CommandId::ZoomReset => ctx.set_zoom_factor(1.0),
+            CommandId::ZoomIn => self.zoom(ctx, 0.1),
+            CommandId::ZoomOut => self.zoom(ctx, -0.1),
+            CommandId::ZoomReset => self.scale(ctx, 1.0),
+            CommandId::Settings => self.open_settings(),
             CommandId::FullScreen => {
                 let full = ctx.input(|input| input.viewport().fullscreen.unwrap_or(false));
                 ctx.send_viewport_cmd(ViewportCommand::Fullscreen(!full));
@@ -238,6 +240,11 @@ impl App {
         }
     }
 
+    /// Larger or smaller text, in tenths.
+    fn zoom(&mut self, ctx: &Context, by: f32) {
+        self.scale(ctx, ((self.settings.scale + by) * 10.0).round() / 10.0);
+    }
+
     fn toggle_inspector(&mut self, ctx: &Context) {
         if ctx.content_rect().width() >= NARROW {
             self.session.inspector.0 = !self.session.inspector.0;
@@ -246,10 +253,4 @@ impl App {
             self.session.inspector.0 = true;
         }
     }
-}
-
-/// Larger or smaller text, in tenths.
-fn zoom(ctx: &Context, by: f32) {
-    let wanted = ((ctx.zoom_factor() + by) * 10.0).round() / 10.0;
-    ctx.set_zoom_factor(wanted.clamp(*ZOOM.start(), *ZOOM.end()));
 }

@@ -14,11 +14,13 @@ use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use super::*;
 use crate::gui::Waker;
 use crate::gui::session::KeptContent;
+use crate::gui::settings::{Settings, SettingsFile};
 use crate::gui::target::{ExportSource, NodeRef, QueryStart, TabContent};
 
 mod cancelling;
 mod explorer;
 mod following;
+mod keyboard;
 mod palette;
 mod snapshots;
 mod start;
@@ -28,6 +30,7 @@ mod start;
 struct Window {
     paths: Vec<PathBuf>,
     session: Session,
+    settings: Settings,
     app: Option<App>,
 }
 
@@ -43,7 +46,9 @@ impl Window {
             files.open_together(&paths);
             files.poll(&jobs);
             let session = std::mem::take(&mut window.session);
-            App::new(ui.ctx(), Launch { jobs, files, named, session, waker, screenshot: None })
+            let settings = (SettingsFile::default(), window.settings.clone(), Vec::new());
+            let (theme, screenshot) = (None, None);
+            App::new(ui.ctx(), Launch { jobs, files, named, session, settings, theme, waker, screenshot })
         });
         app.frame(ui);
     }
@@ -59,13 +64,23 @@ fn window(paths: &[&Path]) -> Harness<'static, Window> {
 
 /// A window of this size, with what an earlier one left.
 fn window_of(paths: &[&Path], session: Session, size: egui::Vec2) -> Harness<'static, Window> {
+    window_with(paths, session, Settings::default(), size)
+}
+
+/// The same for somebody who set something.
+fn window_with(
+    paths: &[&Path],
+    session: Session,
+    settings: Settings,
+    size: egui::Vec2,
+) -> Harness<'static, Window> {
     let paths = paths.iter().map(|path| path.to_path_buf()).collect();
     let mut harness = Harness::builder()
         .with_size(size)
         .with_step_dt(1.0 / 60.0)
         .with_context_setup(theme::apply)
         .allow_missing_glyphs()
-        .build_ui_state(Window::frame, Window { paths, session, app: None });
+        .build_ui_state(Window::frame, Window { paths, session, settings, app: None });
     settle(&mut harness);
     harness
 }

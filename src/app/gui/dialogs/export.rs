@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use egui::{RichText, Ui};
+use gander::bytes::display;
 use gander::bytes::error::Result;
 use gander::bytes::task::Task;
 use gander::convert::{self, Consent, Item, NamedFiles, Plan, Selection, Target as FileType};
@@ -24,6 +25,7 @@ use crate::gui::target::{ExportSource, Repeat, ShownExport};
 use crate::gui::theme::{self, Theme, space};
 use crate::gui::views::Target;
 pub(crate) use batch::Batch;
+pub(super) use form::row;
 
 /// What a plan was made for.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,8 +43,12 @@ struct Wanted {
 enum Choice {
     /// The part that the view has selected, filtered or cut.
     Part,
+    /// Another part that there is.
+    Other(usize),
     /// All of the node.
     Whole,
+    /// All of the file in which the node lies.
+    File,
     /// The nth picture of what is shown.
     Picture(usize),
 }
@@ -64,6 +70,8 @@ pub(crate) struct Export {
     name: String,
     /// What the view has selected, filtered or cut: words for it, and the data.
     part: Option<(String, Data)>,
+    /// Other parts that there are.
+    others: Vec<(String, Data)>,
     /// How a recipe says that part.
     repeat: Option<Repeat>,
     /// Pictures of what is shown.
@@ -102,14 +110,15 @@ impl Export {
                 let name = node_name(&target).to_owned();
                 let pictures = Vec::new();
                 let target = Some(target);
-                ShownExport { target, name, part, repeat: None, pictures, pictures_first: false }
+                let others = Vec::new();
+                ShownExport { target, name, part, others, repeat: None, pictures, pictures_first: false }
             }
             ExportSource::Shown(shown) => {
                 let name = shown.target.as_ref().map_or(shown.name.as_str(), node_name).to_owned();
                 ShownExport { name, ..*shown }
             }
         };
-        let ShownExport { target, name, part, repeat, pictures, pictures_first } = shown;
+        let ShownExport { target, name, part, others, repeat, pictures, pictures_first } = shown;
         Export {
             choice: match (pictures_first && !pictures.is_empty(), part.is_some()) {
                 (true, _) => Choice::Picture(0),
@@ -119,6 +128,7 @@ impl Export {
             target,
             name,
             part,
+            others,
             repeat,
             pictures,
             items: Slot::default(),
@@ -264,30 +274,55 @@ impl Export {
         }
     }
 
-    /// Which part: what the view has selected, or all of the node.
-    fn what(&mut self, ui: &mut Ui) {
-        let is_whole = |target: &Target| target.node.content.is_some() || target.node.has_children();
-        let whole = self.target.as_ref().filter(|target| is_whole(target));
-        let mut choices: Vec<(Choice, &str)> = Vec::new();
-        choices.extend(self.part.as_ref().map(|(words, _)| (Choice::Part, words.as_str())));
-        let all = if self.part.is_some() || !self.pictures.is_empty() { "Everything" } else { "" };
-        choices.extend(whole.map(|_| (Choice::Whole, all)));
+    /// What there is to choose from: the choice, words for it, and how much that is.
+    fn choices(&self) -> Vec<(Choice, String, String)> {
+        let is_whole = |target: &&Target| target.node.content.is_some() || target.node.has_children();
+        let mut choices = Vec::new();
+        choices.extend(self.part.as_ref().map(|(words, data)| (Choice::Part, words.clone(), how_much(data))));
+        let others = self.others.iter().enumerate();
+        choices.extend(others.map(|(n, (words, data))| (Choice::Other(n), words.clone(), how_much(data))));
+        if let Some(target) = self.target.as_ref().filter(is_whole) {
+            let file = target.document.source.name();
+            let is_root = target.path.is_empty();
+            let words =
+                if is_root { format!("all of {file}") } else { format!("this node: {}", target.path) };
+            choices.push((Choice::Whole, words, how_much_of(target)));
+            if !is_root {
+                choices.push((Choice::File, format!("all of {file}"), String::new()));
+            }
+        }
         let pictures = self.pictures.iter().enumerate();
-        choices.extend(pictures.map(|(n, (words, _))| (Choice::Picture(n), words.as_str())));
+        choices
+            .extend(pictures.map(|(n, (words, data))| (Choice::Picture(n), words.clone(), how_much(data))));
+        choices
+    }
+
+    /// Which part: what the view has selected, filtered or cut, all of the node, or of the file.
+    fn what(&mut self, ui: &mut Ui) {
+        let choices = self.choices();
         let before = self.choice;
-        form::row(ui, "What", |ui| match choices.as_slice() {
-            [(Choice::Part, words)] => {
-                ui.label(*words);
-            }
-            [_] | [] => {
-                let address = self.target.as_ref().map(Target::address).unwrap_or_default();
-                let text = theme::mono(&address).color(Theme::of(ui).text);
-                ui.add(egui::Label::new(text).truncate()).on_hover_text(&address);
-            }
-            _ => {
-                theme::segmented(ui, "What", &mut self.choice, &choices);
-            }
-        });
+        match choices.as_slice() {
+            [] | [_] => form::row(ui, "What", |ui| {
+                let Some((choice, words, more)) = choices.first() else { return };
+                let address = self.target.as_ref().map(Target::address).filter(|_| *choice == Choice::Whole);
+                let shown = address.as_ref().unwrap_or(words);
+                let color = Theme::of(ui).text;
+                let room = (ui.available_width() - 150.0).max(100.0);
+                ui.scope(|ui| {
+                    ui.set_max_width(room);
+                    ui.add(egui::Label::new(theme::mono(shown).color(color)).truncate()).on_hover_text(shown);
+                });
+                ui.label(theme::dim(Theme::of(ui), more));
+            }),
+            _ => form::column(ui, "What", |ui| {
+                for (choice, words, more) in &choices {
+                    ui.horizontal(|ui| {
+                        ui.radio_value(&mut self.choice, *choice, words);
+                        ui.label(theme::dim(Theme::of(ui), more));
+                    });
+                }
+            }),
+        }
         if before != self.choice {
             self.file_type = None;
             self.consent.lose = false;
@@ -299,16 +334,20 @@ impl Export {
         let target = self.target.clone();
         let part = match self.choice {
             Choice::Part => self.part.clone(),
-            Choice::Whole => None,
+            Choice::Other(n) => self.others.get(n).cloned(),
+            Choice::Whole | Choice::File => None,
             Choice::Picture(n) => self.pictures.get(n).cloned(),
         };
-        let name = stem(&self.name);
+        let (name, is_file) = (stem(&self.name), self.choice == Choice::File);
         let shown = self.items.get(
             jobs,
             &self.choice,
             JobSpec::scan("gathering what to export"),
             move |task| match (part, target) {
                 (Some((_, data)), target) => part_items(task, name, data, target.as_ref()),
+                (None, Some(target)) if is_file => {
+                    convert::gather(task, &target.document.source, &target.document.root, "")
+                }
                 (None, Some(target)) => {
                     convert::gather(task, &target.document.source, &target.node, &target.path)
                 }
@@ -489,6 +528,38 @@ impl Export {
             return None;
         }
         exists.map(|exists| !exists || self.consent.overwrite)
+    }
+}
+
+/// How much a part is, where its words do not say so.
+fn how_much(data: &Data) -> String {
+    match data {
+        Data::Arrays(arrays) => match arrays.as_slice() {
+            [(_, array)] => display::shape(array.shape()),
+            several => display::plural(several.len() as u64, "array"),
+        },
+        Data::Tables(tables) => display::plural(tables.len() as u64, "table"),
+        Data::Image(image) => {
+            let info = image.info();
+            format!("{} × {} pixels", info.width, info.height)
+        }
+        Data::Table(_) | Data::Graph(_) | Data::Bytes(_) => String::new(),
+    }
+}
+
+/// How much a whole node is.
+fn how_much_of(target: &Target) -> String {
+    match &target.node.content {
+        Some(Content::Table(table)) => {
+            let columns = display::plural(table.schema().fields().len() as u64, "column");
+            match table.rows().exact() {
+                Some(rows) => format!("{}, {columns}", display::plural(rows, "row")),
+                None => columns,
+            }
+        }
+        Some(Content::Array(array)) => format!("{} {}", display::shape(array.shape()), array.dtype()),
+        Some(Content::Image(image)) => how_much(&Data::Image(image.clone())),
+        _ => String::new(),
     }
 }
 

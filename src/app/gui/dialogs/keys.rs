@@ -3,8 +3,9 @@
 use egui::{Grid, RichText, ScrollArea, TextEdit, Ui};
 
 use super::{head, room};
-use crate::gui::commands::{COMMANDS, Label, Menu};
+use crate::gui::commands::{self, COMMANDS, Label, Menu};
 use crate::gui::theme::{self, Theme, space};
+use crate::gui::ui::KeyLine;
 
 /// The state of the list.
 #[derive(Default)]
@@ -14,48 +15,6 @@ pub(crate) struct Keys {
     filter: String,
     focused: bool,
 }
-
-/// Keys that are no commands, by where they work.
-const OTHERS: [(&str, &[(&str, &str)]); 4] = [
-    (
-        "Explorer",
-        &[
-            ("Up, Down, Page, Home, End", "Go through the rows and preview them"),
-            ("Right, Left", "Unfold, fold or go up"),
-            ("Enter", "Keep the tab"),
-            ("Shift+F10, Menu", "The menu of the row"),
-        ],
-    ),
-    (
-        "Tables and numbers",
-        &[
-            ("Arrows, Page keys, Home, End", "Move; with Shift select"),
-            ("Ctrl+Home, Ctrl+End", "First and last cell"),
-            ("Ctrl+A", "Select all"),
-            ("Ctrl+C", "Copy the selection"),
-            ("Enter, Space", "Show the cell in full"),
-            ("Esc", "Cancel"),
-        ],
-    ),
-    (
-        "Arrays",
-        &[
-            ("[ and ], Page keys", "The slice before, after; with Shift ten of them"),
-            ("Space", "Play the slices, pause"),
-            ("N, Shift+N", "The next NaN, the one before"),
-            ("T", "Swap rows and columns"),
-        ],
-    ),
-    (
-        "Pictures and lines",
-        &[
-            ("Wheel, drag", "Zoom and move"),
-            ("Double click, 0", "Fit"),
-            ("Plus, Minus", "Zoom"),
-            ("Arrows, Home, End", "Move the framed element; with Shift by ten"),
-        ],
-    ),
-];
 
 impl Keys {
     pub(super) fn new(of_view: Vec<&'static Label>) -> Self {
@@ -85,9 +44,9 @@ impl Keys {
             }
             let rows: Vec<(String, String)> = self.of_view.iter().map(|label| row(label)).collect();
             section(ui, "What is shown", &rows, &wanted);
-            for (title, rows) in OTHERS {
-                let rows: Vec<(String, String)> =
-                    rows.iter().map(|(keys, words)| ((*keys).to_owned(), (*words).to_owned())).collect();
+            for (title, lines) in commands::places() {
+                let of_line = |line: &KeyLine| (line.keys.to_owned(), line.words.to_owned());
+                let rows: Vec<(String, String)> = lines.into_iter().map(of_line).collect();
                 section(ui, title, &rows, &wanted);
             }
         });

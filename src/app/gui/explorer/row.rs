@@ -42,6 +42,8 @@ pub(super) struct Drawn {
     facts: String,
     icon: Option<Icon>,
     caret: Option<bool>,
+    /// Whether there may be carets above and below it.
+    is_of_tree: bool,
     problem: Option<String>,
     tip: String,
     pending: bool,
@@ -57,6 +59,10 @@ pub(super) struct RowResponse {
     pub(super) did: Option<RowAction>,
 }
 
+/// The room of a caret and of an icon, in points.
+const CARET: f32 = 16.0;
+const ICON: f32 = 20.0;
+
 impl Drawn {
     /// A row of the tree.
     pub(super) fn of(row: &Row, file: Option<&File>, sums: &mut Sums, jobs: &Jobs) -> Self {
@@ -70,6 +76,7 @@ impl Drawn {
             facts: String::new(),
             icon: None,
             caret: None,
+            is_of_tree: true,
             problem: None,
             tip: root.map_or_else(String::new, |file| file.path.display().to_string()),
             pending: false,
@@ -125,9 +132,7 @@ impl Drawn {
             Some(Change::Gone) => self.change("not there any more"),
             Some(Change::Grown) | None => {}
         }
-        // The caret stands where others have their icon, so that the names of one level stand below each other.
-        let shows = node.content.is_some() || !node.has_children();
-        self.icon = shows.then(|| facts::icon(node));
+        self.icon = Some(facts::icon(node));
         if let Some(problem) = node.problem_now() {
             self.problem = Some(problem.to_string());
             self.icon = Some(Icon::Warning);
@@ -162,6 +167,7 @@ impl Drawn {
             facts: facts::short(node, sums, jobs),
             icon: Some(facts::icon(node)),
             caret: None,
+            is_of_tree: false,
             problem: node.problem_now().map(|problem| problem.to_string()),
             tip: beginning(&found.path, TIP),
             pending: false,
@@ -213,7 +219,7 @@ impl Drawn {
             return None;
         }
         let at = ui.input(|input| input.pointer.interact_pos());
-        let on_caret = at.is_some_and(|at| at.x < rect.left() + self.left() + 18.0);
+        let on_caret = at.is_some_and(|at| at.x < rect.left() + self.left() + CARET);
         match self.caret {
             Some(_) if on_caret => Some(RowAction::Toggle),
             _ => Some(RowAction::Select(Where::Preview)),
@@ -229,7 +235,10 @@ impl Drawn {
         };
         if let Some(open) = self.caret {
             icon(x, if open { Icon::CaretDown } else { Icon::CaretRight }, theme.dim, 11.0);
-            x += 18.0;
+        }
+        // Whether or not there is a caret, so that the names of one level stand below each other.
+        if self.is_of_tree {
+            x += CARET;
         }
         if let Some(shown) = self.icon {
             let color = match (self.danger, self.problem.is_some()) {
@@ -238,10 +247,8 @@ impl Drawn {
                 (false, false) => theme.dim,
             };
             icon(x, shown, color, 14.0);
-            x += 20.0;
-        } else if self.caret.is_none() {
-            x += 18.0;
         }
+        x += ICON;
         let line =
             |text: &str, font: FontId, color: Color32, width: f32| elided(painter, text, font, color, width);
         let room = rect.right() - x - space::S2 - 2.0;

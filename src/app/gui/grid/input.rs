@@ -1,7 +1,8 @@
 //! Mouse, wheel and keys.
 
-use egui::{CursorIcon, Event, EventFilter, Key, Modifiers, PointerButton, Pos2, Response, Sense, Ui};
+use egui::{CursorIcon, Event, EventFilter, PointerButton, Pos2, Response, Sense, Ui};
 
+use super::keys::Command;
 use super::model::GridModel;
 use super::selection::{Kind, Step};
 use super::view::View;
@@ -13,59 +14,8 @@ use gander::convert::copy::{CopyFormat, CopyRequest};
 /// How near to a column's right edge the pointer takes hold of it.
 const EDGE: f32 = 4.0;
 
-/// What a key means to the grid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Command {
-    Step(Step, bool),
-    Activate,
-    Copy { headers: bool },
-    SelectAll,
-    SelectRow,
-    SelectColumn,
-    Collapse,
-    Menu,
-}
-
-impl Command {
-    fn of(event: &Event) -> Option<Self> {
-        match event {
-            Event::Copy => Some(Command::Copy { headers: false }),
-            Event::Key { key, pressed: true, modifiers, .. } => Self::of_key(*key, *modifiers),
-            _ => None,
-        }
-    }
-
-    fn of_key(key: Key, modifiers: Modifiers) -> Option<Self> {
-        let (ctrl, shift) = (modifiers.command, modifiers.shift);
-        if modifiers.alt {
-            return None;
-        }
-        let step = match (key, ctrl) {
-            (Key::ArrowUp, false) => Step::Up,
-            (Key::ArrowDown, false) => Step::Down,
-            (Key::ArrowLeft, false) => Step::Left,
-            (Key::ArrowRight, false) => Step::Right,
-            (Key::ArrowUp, true) => Step::FirstRow,
-            (Key::ArrowDown, true) => Step::LastRow,
-            (Key::ArrowLeft, true) | (Key::Home, false) => Step::FirstColumn,
-            (Key::ArrowRight, true) | (Key::End, false) => Step::LastColumn,
-            (Key::Home, true) => Step::FirstCell,
-            (Key::End, true) => Step::LastCell,
-            (Key::PageUp, false) => Step::PageUp,
-            (Key::PageDown, false) => Step::PageDown,
-            (Key::Enter, false) if !shift => return Some(Command::Activate),
-            (Key::Space, false) if !shift => return Some(Command::Activate),
-            (Key::Space, false) => return Some(Command::SelectRow),
-            (Key::Space, true) if !shift => return Some(Command::SelectColumn),
-            (Key::A, true) if !shift => return Some(Command::SelectAll),
-            (Key::C, true) => return Some(Command::Copy { headers: shift }),
-            (Key::Escape, false) if !shift => return Some(Command::Collapse),
-            (Key::F10, false) if shift => return Some(Command::Menu),
-            _ => return None,
-        };
-        Some(Command::Step(step, shift))
-    }
-}
+/// By how much a key makes a column wider or narrower, in points.
+const RESIZE: f32 = 16.0;
 
 impl Grid {
     /// Takes all input of a frame; the view is that of the frame before it.
@@ -98,7 +48,7 @@ impl Grid {
             let filter =
                 EventFilter { horizontal_arrows: true, vertical_arrows: true, escape: true, tab: false };
             ui.memory_mut(|memory| memory.set_focus_lock_filter(body.id, filter));
-            self.keys(ui, view, &mut result);
+            self.keys(ui, view, model, &mut result);
         }
         if !ui.input(|input| input.pointer.any_down()) {
             self.drag = None;
@@ -337,7 +287,7 @@ impl Grid {
         Some(if at.x > shown.left + shown.width / 2.0 { shown.position + 1 } else { shown.position })
     }
 
-    fn keys(&mut self, ui: &Ui, view: &View, result: &mut GridResponse) {
+    fn keys(&mut self, ui: &Ui, view: &View, model: &dyn GridModel, result: &mut GridResponse) {
         if egui::Popup::is_any_open(ui.ctx()) {
             return;
         }
@@ -350,13 +300,24 @@ impl Grid {
                 commands.extend(command);
                 command.is_none()
             });
+            // With Alt the letter comes as a text, too.
+            if !commands.is_empty() && input.modifiers.alt {
+                input.events.retain(|event| !matches!(event, Event::Text(_)));
+            }
         });
         for command in commands {
-            self.obey(ui, command, view, result);
+            self.obey(ui, command, view, model, result);
         }
     }
 
-    fn obey(&mut self, ui: &Ui, command: Command, view: &View, result: &mut GridResponse) {
+    fn obey(
+        &mut self,
+        ui: &Ui,
+        command: Command,
+        view: &View,
+        model: &dyn GridModel,
+        result: &mut GridResponse,
+    ) {
         if self.rows == 0 || self.columns.len() == 0 {
             return;
         }
@@ -388,6 +349,82 @@ impl Grid {
                     egui::Popup::open_id(ui.ctx(), menu);
                 }
             }
+            of_column => self.obey_for_column(ui, of_column, view, model, result),
+        }
+    }
+
+    /// Does what concerns the column of the cursor; without a cursor that of the first column in sight.
+    fn obey_for_column(
+        &mut self,
+        ui: &Ui,
+        command: Command,
+        view: &View,
+        model: &dyn GridModel,
+        result: &mut GridResponse,
+    ) {
+        let first =
+            || Place { row: self.top.row, position: view.columns.first().map_or(0, |shown| shown.position) };
+        let place = self.selection.map_or_else(first, |selection| selection.cursor);
+        let Some(column) = self.columns.column(place.position) else { return };
+        self.selection.get_or_insert(Selection::cell(place));
+        match command {
+            Command::ColumnMenu => {
+                // What is out of sight comes into sight, so that the menu has a place to stand.
+                self.reveal(place, view);
+                self.target = Some(Target::Head(column));
+                self.menu_by_key = true;
+                let head = ui.scope_id().with("head");
+                if let Some(head) = ui.ctx().read_response(head) {
+                    egui::Popup::open_id(ui.ctx(), egui::Popup::default_response_id(&head));
+                }
+            }
+            Command::Sort { more } => result.header_clicked = Some(HeaderClick { column, shift: more }),
+            Command::Resize(way) => {
+                let width = self.columns.width(place.position) + f32::from(way) * RESIZE;
+                self.columns.set_width(column, width);
+                self.reveal(place, view);
+            }
+            Command::Fit { all } => {
+                let columns = match all {
+                    true => view.columns.iter().map(|shown| shown.column).collect(),
+                    false => vec![column],
+                };
+                self.auto_fit(ui, view, model, &columns);
+            }
+            Command::Move(way) => {
+                let position = place.position;
+                let before = if way > 0 { position + 2 } else { position.saturating_sub(1) };
+                if before <= self.columns.len() && before != position {
+                    self.columns.move_to(position, before);
+                    self.follow_column(place.row, column, view);
+                }
+            }
+            Command::Freeze => {
+                let is_frozen = self.columns.is_frozen(column);
+                self.set_frozen(column, !is_frozen);
+                self.follow_column(place.row, column, view);
+            }
+            Command::Hide => {
+                self.hide(&[column]);
+                let last = self.columns.len().saturating_sub(1);
+                let place = Place { position: place.position.min(last), ..place };
+                self.selection = Some(Selection::cell(place));
+            }
+            Command::ShowHidden => {
+                self.show_all();
+                self.follow_column(place.row, column, view);
+            }
+            _ => {}
+        }
+        ui.ctx().request_repaint();
+    }
+
+    /// The cursor goes with a column that stands elsewhere now.
+    fn follow_column(&mut self, row: u64, column: usize, view: &View) {
+        if let Some(position) = self.columns.position(column) {
+            let place = Place { row, position };
+            self.selection = Some(Selection::cell(place));
+            self.reveal(place, view);
         }
     }
 

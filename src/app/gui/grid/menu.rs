@@ -53,45 +53,62 @@ impl Grid {
         result: &mut GridResponse,
     ) {
         let mut choice = None;
+        let by_key = self.menu_by_key;
         let menu = egui::Popup::context_menu(&result.response);
         // Opened by a key there is no pointer to stand at.
         let place = match (self.target, self.selection) {
-            (Some(Target::Cell(_)), Some(selection)) => {
+            (Some(Target::Cell(_)), Some(selection)) if by_key => {
                 view.shown(selection.cursor.position).map(|shown| view.cell(shown, selection.cursor.row))
             }
             _ => None,
         };
-        let menu = match place {
-            Some(place) if self.menu_by_key => menu.anchor(place),
-            _ => menu,
-        };
-        menu.accessible_name("Cell menu").show(|ui| {
+        let menu = if let Some(place) = place { menu.anchor(place) } else { menu };
+        let cells = menu.accessible_name("Cell menu").show(|ui| {
+            first_has_focus(ui, by_key);
             if let Some(Target::Cell(cell)) = self.target {
                 self.cell_menu(ui, cell, model, &mut choice);
             }
         });
+        let mut is_open = cells.is_some();
         let id = ui.scope_id();
         if let Some(head) = ui.ctx().read_response(id.with("head")) {
-            egui::Popup::context_menu(&head).accessible_name("Column menu").show(|ui| {
+            let menu = egui::Popup::context_menu(&head);
+            let shown = match self.target {
+                Some(Target::Head(column)) if by_key => self.columns.position(column),
+                _ => None,
+            };
+            let place = shown.and_then(|at| view.shown(at)).map(|shown| view.clip(shown, view.head));
+            let menu = if let Some(place) = place { menu.anchor(place) } else { menu };
+            let heads = menu.accessible_name("Column menu").show(|ui| {
+                first_has_focus(ui, by_key);
                 if let Some(Target::Head(column)) = self.target {
-                    model.header_menu(ui, column);
-                    row(ui, &mut choice, Icon::Copy, "Copy name", "", MenuChoice::CopyName(column));
-                    row(
-                        ui,
-                        &mut choice,
-                        Icon::Columns,
-                        "Select column",
-                        "",
-                        MenuChoice::SelectColumn(column),
-                    );
-                    ui.separator();
-                    self.column_rows(ui, column, &mut choice);
+                    self.head_menu(ui, column, model, &mut choice);
                 }
             });
+            is_open |= heads.is_some();
+        }
+        // A menu that was opened by a key gives the keyboard back.
+        if by_key && !is_open {
+            self.menu_by_key = false;
+            result.response.request_focus();
         }
         if let Some(choice) = choice {
             self.choose(ui, choice, view, model, result);
         }
+    }
+
+    fn head_menu(
+        &self,
+        ui: &mut Ui,
+        column: usize,
+        model: &mut dyn GridModel,
+        choice: &mut Option<MenuChoice>,
+    ) {
+        model.header_menu(ui, column);
+        row(ui, choice, Icon::Copy, "Copy name", "", MenuChoice::CopyName(column));
+        row(ui, choice, Icon::Columns, "Select column", "Ctrl+Space", MenuChoice::SelectColumn(column));
+        ui.separator();
+        self.column_rows(ui, column, choice);
     }
 
     fn cell_menu(
@@ -123,19 +140,19 @@ impl Grid {
     }
 
     fn column_rows(&self, ui: &mut Ui, column: usize, choice: &mut Option<MenuChoice>) {
-        row(ui, choice, Icon::Ruler, "Fit width", "", MenuChoice::AutoFit(column));
-        row(ui, choice, Icon::Ruler, "Fit all in sight", "", MenuChoice::AutoFitAll);
+        row(ui, choice, Icon::Ruler, "Fit width", "Alt+A", MenuChoice::AutoFit(column));
+        row(ui, choice, Icon::Ruler, "Fit all in sight", "Alt+Shift+A", MenuChoice::AutoFitAll);
         if self.columns.is_frozen(column) {
-            row(ui, choice, Icon::Unpin, "Unfreeze column", "", MenuChoice::Unfreeze(column));
+            row(ui, choice, Icon::Unpin, "Unfreeze column", "Alt+Z", MenuChoice::Unfreeze(column));
         } else {
-            row(ui, choice, Icon::Pin, "Freeze column", "", MenuChoice::Freeze(column));
+            row(ui, choice, Icon::Pin, "Freeze column", "Alt+Z", MenuChoice::Freeze(column));
         }
         if self.columns.len() > 1 {
-            row(ui, choice, Icon::EyeSlash, "Hide column", "", MenuChoice::Hide(column));
+            row(ui, choice, Icon::EyeSlash, "Hide column", "Alt+H", MenuChoice::Hide(column));
         }
         if self.columns.hidden() > 0 {
             let words = format!("Show {} hidden", self.columns.hidden());
-            row(ui, choice, Icon::Eye, &words, "", MenuChoice::ShowAll);
+            row(ui, choice, Icon::Eye, &words, "Alt+Shift+H", MenuChoice::ShowAll);
         }
         let words = if self.wrap() { "Cut long cells" } else { "Wrap long cells" };
         row(ui, choice, Icon::Wrap, words, "", MenuChoice::Wrap(!self.wrap()));
@@ -185,6 +202,33 @@ impl Grid {
         let place = Place { row: row.unwrap_or(start.row), position: position.unwrap_or(start.position) };
         self.selection = Some(Selection { kind, ..Selection::cell(place) });
     }
+}
+
+/// Gives the keyboard to the first row of a menu that a key opened; called before the rows. It takes a place above them
+/// and in the next frame passes the keyboard on, since who the first one is shows only then.
+fn first_has_focus(ui: &mut Ui, by_key: bool) {
+    // While a menu is measured nothing in it takes the keyboard.
+    if !by_key || !ui.is_enabled() || ui.is_sizing_pass() {
+        return;
+    }
+    let id = ui.scope_id().with("before the first row");
+    let frame = ui.ctx().cumulative_frame_nr();
+    let (last, was_given) = ui.data(|data| data.get_temp::<(u64, bool)>(id)).unwrap_or_default();
+    // It was opened anew where it was not shown in the frame before.
+    let was_given = was_given && last + 1 >= frame;
+    let has = ui.memory(|memory| memory.has_focus(id));
+    ui.data_mut(|data| data.insert_temp(id, (frame, was_given || has)));
+    if was_given {
+        return;
+    }
+    match has {
+        true => ui.memory_mut(|memory| memory.move_focus(egui::FocusDirection::Next)),
+        false => ui.memory_mut(|memory| memory.request_focus(id)),
+    }
+    let place = egui::Rect::from_min_size(ui.cursor().min, egui::Vec2::ZERO);
+    let before = ui.interact(place, id, egui::Sense::focusable_noninteractive());
+    before.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Group, true, "Menu"));
+    ui.ctx().request_repaint();
 }
 
 /// A row of a menu.

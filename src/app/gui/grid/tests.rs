@@ -1,5 +1,7 @@
 //! The grid in a harness: a table of 10⁹ rows, one of 10⁵ columns, mouse and keys.
 
+mod by_keys;
+
 use std::ops::Range;
 
 use egui::accesskit::Role;

@@ -6,7 +6,7 @@ use egui::{Color32, Id, Response, Sense, Stroke, Ui, Visuals, WidgetText};
 use egui_tiles::{Behavior, SimplificationOptions, TabState, TileId, Tiles, UiResponse};
 
 use super::{Pane, TabsCx};
-use crate::gui::commands::{Action, Where};
+use crate::gui::commands::{self, Action, CommandId, Where};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
 use crate::gui::ui::TabLook;
@@ -84,6 +84,26 @@ impl Behavior<Pane> for Behaviour<'_> {
             Some(tip) => response.on_hover_text(tip),
             None => response,
         }
+    }
+
+    fn top_bar_right_ui(
+        &mut self,
+        tiles: &Tiles<Pane>,
+        ui: &mut Ui,
+        _tile_id: TileId,
+        tabs: &egui_tiles::Tabs,
+        _scroll_offset: &mut f32,
+    ) {
+        let target = tabs.active.and_then(|id| tiles.get_pane(&id)).and_then(|pane| pane.target().cloned());
+        ui.add_space(space::S1);
+        ui.add_enabled_ui(target.is_some(), |ui| {
+            let tip = commands::get(CommandId::Split).label.tip(ui.ctx());
+            if theme::icon_button(ui, Icon::SplitRight, &tip).clicked()
+                && let Some(target) = target
+            {
+                self.cx.actions.push(Action::Show(target, Where::Side));
+            }
+        });
     }
 
     fn tab_bar_height(&self, _style: &egui::Style) -> f32 {

@@ -22,6 +22,7 @@ use crate::gui::files::{Files, State};
 use crate::gui::icons::Icon;
 use crate::gui::security::Danger;
 use crate::gui::session::{KeptContent, Tab};
+use crate::gui::settings::Preferences;
 use crate::gui::target::{ExportSource, NodeRef, QueryStart, ShownExport, StoredValue, TabContent};
 use crate::gui::texture::picture_of;
 use crate::gui::theme::{self, Theme, size, space};
@@ -275,7 +276,7 @@ impl Pane {
     }
 
     /// Finds its nodes and makes its view, if that is not done yet or a file was opened anew.
-    fn prepare(&mut self, files: &Files, jobs: &Jobs) -> Result<(), NoView> {
+    fn prepare(&mut self, files: &Files, jobs: &Jobs, preferences: &Preferences) -> Result<(), NoView> {
         let mut documents = Vec::new();
         for node in self.content.nodes() {
             documents.push(document(files, node.file)?);
@@ -300,6 +301,7 @@ impl Pane {
         let Some(mut view) = views::make(&self.content, &targets, start) else {
             return Err(NoView::Pending(self.name.clone()));
         };
+        view.prefer(preferences);
         if !self.kept.is_null() {
             view.restore(&self.kept);
         }
@@ -313,7 +315,7 @@ impl Pane {
     /// Draws the view, or why there is none.
     pub(super) fn ui(&mut self, ui: &mut Ui, cx: &mut TabsCx<'_>, active: bool) {
         ui.painter().rect_filled(ui.max_rect(), 0.0, Theme::of(ui).bg2);
-        match self.prepare(cx.files, cx.jobs) {
+        match self.prepare(cx.files, cx.jobs, &cx.workspace.preferences) {
             Ok(()) => {}
             Err(NoView::Pending(words)) => {
                 theme::pending(ui, ui.scope_id().with(("pending", self.number)), &words);
@@ -484,6 +486,7 @@ fn exported(name: &str, target: Option<&Target>, view: &dyn View) -> Option<Expo
         name: name.to_owned(),
         repeat: part.as_ref().and_then(|_| view.repeat()),
         part,
+        others: view.other_parts(),
         pictures: view.pictures(),
         pictures_first: false,
     })))

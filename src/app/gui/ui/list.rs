@@ -63,10 +63,14 @@ impl List {
         let scrolls = count as f64 > f64::from(page);
         let right = if scrolls { outer.right() - size::SCROLL_BAR } else { outer.right() };
         let body = Rect::from_min_max(outer.min, pos2(right, outer.bottom()));
-        let mut child = ui.new_child(UiBuilder::new().max_rect(body).id_salt(name).accessibility_label(name));
+        let mut child = ui.new_child(UiBuilder::new().max_rect(body).id_salt(name));
         child.shrink_clip_rect(body);
         let id = child.scope_id();
         let response = child.interact(body, id.with("body"), Sense::click());
+        child.ctx().accesskit_node_builder(response.id, |node| {
+            node.set_role(egui::accesskit::Role::List);
+            node.set_label(name);
+        });
         if let Some(row) = self.reveal.take() {
             self.top = self.top.reveal(row, count, page);
         }

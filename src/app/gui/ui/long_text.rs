@@ -5,13 +5,14 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use egui::accesskit::Role;
 use egui::{Key, Label, Layout, Rect, ScrollArea, TextEdit, Ui, UiBuilder};
 use gander::bytes::display;
 use gander::bytes::error::Result;
 use gander::bytes::task::Task;
 use gander::jobs::{JobSpec, Jobs, Slot};
 
-use super::list::List;
+use super::list::{List, ListShown};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
 
@@ -141,7 +142,7 @@ impl LongText {
         let found = self.find.found(self.version);
         let current = found.as_ref().and_then(|found| found.places.get(self.find.at)).cloned();
         let mut laid_out = 0;
-        self.list.ui(ui, "Text", rows.starts.len() as u64, ROW, |ui, place, row| {
+        let shown = self.list.ui(ui, "Text", rows.starts.len() as u64, ROW, |ui, place, row| {
             let range = rows.range(row as usize, text.len());
             let line = text.get(range.clone()).unwrap_or_default();
             if let Some(found) = &found
@@ -152,9 +153,42 @@ impl LongText {
                 ui.painter().rect_filled(place, 2.0, fill);
             }
             laid_out += range.len();
-            draw(ui, place, row, line.trim_end_matches(['\n', '\r']));
+            let line = line.trim_end_matches(['\n', '\r']);
+            draw(ui, place, row, line);
+            let id = ui.scope_id().with(("spoken", row));
+            super::spoken_line(ui, place, id, Role::Paragraph, &format!("Row {}", row + 1), || {
+                line.to_owned()
+            });
         });
         self.laid_out = laid_out;
+        ui.ctx().accesskit_node_builder(shown.response.id, |node| {
+            node.set_role(Role::Document);
+            node.set_label("Long text");
+        });
+        self.keys(ui, &shown, rows.starts.len() as u64);
+    }
+
+    /// Scrolls by keys while it has the keyboard.
+    fn keys(&mut self, ui: &Ui, shown: &ListShown, rows: u64) {
+        if !shown.response.has_focus() {
+            return;
+        }
+        let filter = egui::EventFilter { vertical_arrows: true, ..Default::default() };
+        ui.memory_mut(|memory| memory.set_focus_lock_filter(shown.response.id, filter));
+        let (top, page, last) = (self.list.top(), shown.page.max(1), rows.saturating_sub(1));
+        for (key, to) in [
+            (Key::ArrowUp, top.saturating_sub(1)),
+            (Key::ArrowDown, top.saturating_add(1)),
+            (Key::PageUp, top.saturating_sub(page)),
+            (Key::PageDown, top.saturating_add(page)),
+            (Key::Home, 0),
+            (Key::End, last),
+        ] {
+            if ui.input(|input| input.key_pressed(key)) {
+                self.list.scroll_to(to.min(last));
+                ui.ctx().request_repaint();
+            }
+        }
     }
 
     /// Asks for the rows of this width; those of another one stay until they are there.

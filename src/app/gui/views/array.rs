@@ -48,7 +48,7 @@ use gander::data::content::Array;
 use gander::data::dtype::DType;
 use gander::data::format::Data;
 use gander::data::numbers::{NonFinite, has_numbers};
-use gander::data::plane::color::{ColorRange, HeatMapSpec, ImageSpec, RenderSpec};
+use gander::data::plane::color::{ColorMap, ColorRange, HeatMapSpec, ImageSpec, RenderSpec};
 use gander::data::plane::{Mapping, PaintedSlice, Role, Slice};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -70,6 +70,7 @@ use super::{
 };
 use crate::gui::commands::{ALT, Label};
 use crate::gui::icons::Icon;
+use crate::gui::settings::{ArrayStart, Preferences};
 use crate::gui::target::{Repeat, StoredValue};
 use crate::gui::theme;
 
@@ -159,6 +160,8 @@ struct ArrayView {
     mapping: Mapping,
     dims: Dims,
     choice: HeatMapSpec,
+    /// The colours that heat maps begin with, and those with zero in the middle.
+    maps: (ColorMap, ColorMap),
     photo: ImageSpec,
     heat: SliceImage,
     image: SliceImage,
@@ -206,6 +209,7 @@ impl ArrayView {
             mapping,
             dims: Dims::new(coordinates),
             choice: HeatMapSpec::default(),
+            maps: (ColorMap::default(), ColorMap::default()),
             photo: ImageSpec::default(),
             heat: SliceImage::default(),
             image: SliceImage::default(),
@@ -710,6 +714,21 @@ impl View for ArrayView {
             photo: self.photo,
             upright: self.upright,
         })
+    }
+
+    fn prefer(&mut self, preferences: &Preferences) {
+        self.choice.map = preferences.sequential;
+        self.maps = (preferences.sequential, preferences.diverging);
+        let mode = match preferences.array {
+            ArrayStart::Usual => return,
+            ArrayStart::Numbers => Mode::Numbers,
+            ArrayStart::Heat => Mode::Heat,
+            ArrayStart::Image => Mode::Image,
+            ArrayStart::Line => Mode::Line,
+            ArrayStart::Histogram => Mode::Histogram,
+        };
+        // What cannot be drawn like that stays as it is.
+        self.show_as(mode);
     }
 
     fn restore(&mut self, kept: &Value) {

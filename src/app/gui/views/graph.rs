@@ -15,7 +15,7 @@ mod walk;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-use egui::{Key, Rect, Role, Sense, Ui, WidgetInfo};
+use egui::{Key, Modifiers, Rect, Role, Sense, Ui, WidgetInfo};
 use gander::bytes::display;
 use gander::data::adapt::graph as tables;
 use gander::data::content::Table;
@@ -33,7 +33,7 @@ use super::{
     Request, Subject, View, ViewCommand, ViewCx, ZOOM_FIT, ZOOM_IN, ZOOM_OUT, labels, restored,
     run as run_command, saved,
 };
-use crate::gui::commands::{ALT, Label};
+use crate::gui::commands::Label;
 use crate::gui::icons::Icon;
 use crate::gui::target::{GraphPart, GraphPlace};
 use crate::gui::theme::{self, Theme, space};
@@ -588,11 +588,11 @@ const COMMANDS: &[ViewCommand<GraphView>] = &[
     }),
     ViewCommand::new(Label::new("Close all groups of the graph", Icon::List), |view, _| view.open_all(false)),
     ViewCommand::new(
-        Label::new("Next node that was found", Icon::Search).keys(ALT, Key::ArrowDown),
+        Label::new("Next node that was found", Icon::Search).keys(Modifiers::NONE, Key::F3),
         |view, _| view.search.step(1),
     ),
     ViewCommand::new(
-        Label::new("Previous node that was found", Icon::Search).keys(ALT, Key::ArrowUp),
+        Label::new("Previous node that was found", Icon::Search).keys(Modifiers::SHIFT, Key::F3),
         |view, _| view.search.step(-1),
     ),
 ];

@@ -22,7 +22,7 @@ use super::{Request, Target, View, ViewCx, restored, saved};
 use crate::gui::commands::{Action, CommandId, Label};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, space};
-use crate::gui::ui::List;
+use crate::gui::ui::{List, spoken_line};
 use belongs::Belongs;
 use find::Find;
 pub(crate) use marks::{Mark, Paint};
@@ -309,14 +309,33 @@ impl HexView {
                 &bytes,
                 &Marked { selected: &selected, cursor, marks: &this.marks },
             );
+            let id = ui.scope_id().with(("row", row));
+            spoken_line(ui, place, id, egui::accesskit::Role::ListItem, &format!("{start:08x}"), || {
+                row::spoken(&bytes)
+            });
         });
         self.list = list;
         self.page_rows = shown.page;
+        ui.ctx().accesskit_node_builder(shown.response.id, |node| {
+            node.set_role(egui::accesskit::Role::List);
+            node.set_label(format!("Bytes of {}", self.name));
+            node.set_value(self.spoken_cursor());
+        });
         let margin = shown.page;
         let wanted = shown.rows.start.saturating_sub(margin)..shown.rows.end.saturating_add(margin).min(rows);
         self.want(cx, &wanted);
         self.mouse(ui, &shown.response, &columns, rows_place, shown.rows.start);
         self.focus_and_keys(ui, cx, &shown.response);
+    }
+
+    /// Where the cursor is, its byte, and how many are selected.
+    fn spoken_cursor(&self) -> String {
+        let byte = self.bytes(self.cursor, 1).first().map_or(String::new(), |byte| format!(": {byte:02x}"));
+        let selected = self.selected();
+        match selected.end.saturating_sub(selected.start) {
+            0 | 1 => format!("{:08x}{byte}", self.cursor),
+            many => format!("{:08x}{byte}, {many} bytes selected", self.cursor),
+        }
     }
 
     /// How many bytes are known of a stream that was not measured.

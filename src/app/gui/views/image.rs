@@ -33,6 +33,7 @@ use super::{
 };
 use crate::gui::commands::{ALT, Label};
 use crate::gui::icons::Icon;
+use crate::gui::settings::{ImageStart, Preferences};
 use crate::gui::theme::{self, space};
 
 /// The last axes of a frame: row, column, channel.
@@ -372,6 +373,13 @@ impl View for ImageView {
             histogram: self.histogram.state(),
             bars: self.mode == Mode::Histogram,
         })
+    }
+
+    fn prefer(&mut self, preferences: &Preferences) {
+        self.mode = match preferences.image {
+            ImageStart::Image => Mode::Image,
+            ImageStart::Histogram => Mode::Histogram,
+        };
     }
 
     fn restore(&mut self, kept: &Value) {

@@ -30,6 +30,7 @@ use super::{
 };
 use crate::gui::commands::{ALT, Action, Label, Where};
 use crate::gui::icons::Icon;
+use crate::gui::settings::{ModelStart, Preferences};
 use crate::gui::theme::{self, Theme, size, space};
 use crate::gui::ui::{drop_down, drop_form, splitter};
 use compare::{Comparison, Reference};
@@ -628,6 +629,17 @@ impl View for Model {
             contents: self.contents.save(),
             graph: self.graph.as_ref().map(View::save).unwrap_or_default(),
         })
+    }
+
+    fn prefer(&mut self, preferences: &Preferences) {
+        // What holds no weights has its contents alone.
+        if self.mode == Mode::Parameters {
+            self.mode = match preferences.model {
+                ModelStart::Usual | ModelStart::Parameters => Mode::Parameters,
+                ModelStart::Health => Mode::Health,
+                ModelStart::Contents => Mode::Contents,
+            };
+        }
     }
 
     fn restore(&mut self, kept: &Value) {

@@ -10,8 +10,8 @@ mod go;
 mod inspect;
 mod media;
 mod model;
-mod number_format;
 mod pages;
+mod parts;
 mod pending_table;
 mod pivot;
 mod preview;
@@ -31,7 +31,6 @@ use std::time::{Duration, Instant};
 use egui::{Key, Modifiers, Rect, Ui, UiBuilder, pos2, vec2};
 use gander::bytes::display;
 use gander::convert::copy::{self, Copied, CopyRequest};
-use gander::data::adapt;
 use gander::data::content::{Content, Table};
 use gander::data::format::Data;
 use gander::data::node::Node;
@@ -46,6 +45,8 @@ use super::{
 use crate::gui::commands::{ALT, Action, Label};
 use crate::gui::grid::{self, CellAt, ColumnPosition, GridRows, Layout, Selection, SelectionKind, thousands};
 use crate::gui::icons::Icon;
+use crate::gui::number_format::NumberFormat;
+use crate::gui::settings::{Preferences, TableStart};
 use crate::gui::target::{BytesOf, Repeat, StoredValue};
 use crate::gui::theme::{self, Theme, size, space};
 use crate::gui::ui::RowPosition;
@@ -345,6 +346,7 @@ impl TableView {
         let mut grid = std::mem::take(&mut sheet.grid);
         let (mut opened, mut bytes) = (None, None);
         let wanted = self.find.wanted();
+        sheet.usual_format = cx.workspace.preferences.numbers;
         let mut model = Model {
             sheet,
             jobs: cx.jobs,
@@ -691,32 +693,11 @@ impl View for TableView {
     }
 
     fn export(&self) -> Option<(String, Data)> {
-        if self.mode == Mode::Pivot
-            && let Some(groups) = self.pivot.export()
-        {
-            return Some(groups);
-        }
-        if self.mode == Mode::Gallery
-            && let Some(rows) = self.gallery_export()
-        {
-            return Some(rows);
-        }
-        let sheet = self.sheet();
-        let sifted = || {
-            let rows = self.row_filter.rows()?;
-            let count = model::rows(rows.rows());
-            let words = format!("the filtered table: {} {}", count.words(), count.noun());
-            Some((words, Data::Table(rows.clone())))
-        };
-        let Some(selection) = sheet.grid.selection() else { return sifted() };
-        let Some((rows, columns)) = sheet.grid.selected() else { return sifted() };
-        let single = selection.kind == SelectionKind::Cells && selection.anchor == selection.cursor;
-        if single || selection.kind == SelectionKind::All || columns.is_empty() {
-            return sifted();
-        }
-        let words = format!("the selection: {}", selection_statistics::selected(&rows, columns.len()));
-        let part = adapt::TableView::new(sheet.table.clone(), rows, columns).ok()?;
-        Some((words, Data::Table(Arc::new(part))))
+        self.part()
+    }
+
+    fn other_parts(&self) -> Vec<(String, Data)> {
+        self.beside_part().into_iter().collect()
     }
 
     fn repeat(&self) -> Option<Repeat> {
@@ -741,6 +722,16 @@ impl View for TableView {
             gallery: self.gallery.state.clone(),
             formats: self.main.formats.clone(),
         })
+    }
+
+    fn prefer(&mut self, preferences: &Preferences) {
+        match preferences.table {
+            TableStart::Rows => {}
+            TableStart::Record => self.mode = Mode::Record,
+            TableStart::Summary => self.mode = Mode::Summary,
+            // Without pictures or sounds there is none.
+            TableStart::Gallery => drop(self.show_gallery()),
+        }
     }
 
     fn restore(&mut self, kept: &Value) {
@@ -773,7 +764,7 @@ struct TableState {
     pivot: Pivot,
     row_filter: RowFilterState,
     gallery: gallery::GalleryState,
-    formats: std::collections::BTreeMap<usize, number_format::NumberFormat>,
+    formats: std::collections::BTreeMap<usize, NumberFormat>,
 }
 
 impl TableView {

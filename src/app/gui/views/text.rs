@@ -25,7 +25,7 @@ use crate::gui::commands::{ALT, Action, Label};
 use crate::gui::grid::thousands;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, mono_font, size, space};
-use crate::gui::ui::{RowPosition, ScrollBar, Scrolled, drop_down};
+use crate::gui::ui::{RowPosition, ScrollBar, Scrolled, drop_down, spoken_line};
 use find::Find;
 use lines::{Lines, Marks, Place};
 
@@ -527,6 +527,11 @@ impl TextView {
             }
             let top = line.place.top() + text_top(&line.galley, line.place.height(), self.wrap);
             painter.galley(pos2(line.place.left(), top), line.galley.clone(), theme.text);
+            let id = ui.scope_id().with(("line", line.line));
+            let name = format!("Line {}", thousands(line.line + 1));
+            spoken_line(ui, line.place.intersect(body), id, egui::accesskit::Role::Paragraph, &name, || {
+                line.galley.text().to_owned()
+            });
         }
     }
 

@@ -14,6 +14,7 @@ use egui_kittest::{SnapshotOptions, try_image_snapshot_options};
 
 use super::*;
 use crate::gui::session::{Recent, now};
+use crate::gui::settings::ThemeChoice;
 
 const SIZE: egui::Vec2 = vec2(1100.0, 700.0);
 /// What pixels may differ by between renderers, in egui_kittest's measure of colours (its own default is 0.6), and how
@@ -44,7 +45,8 @@ fn can_draw() -> bool {
 fn themed(paths: &[&str], theme: ThemeChoice) -> Harness<'static, Window> {
     let paths: Vec<PathBuf> = paths.iter().map(|name| fixture(name)).collect();
     let paths: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
-    window_of(&paths, Session { theme, ..Session::default() }, SIZE)
+    let settings = Settings { theme, ..Settings::default() };
+    window_with(&paths, Session::default(), settings, SIZE)
 }
 
 /// Seconds that something took.
@@ -201,6 +203,7 @@ fn snapshots_of_the_start_page() {
         recent("/data/images", 30, None),
         recent("/data/tables/people.csv", 24 * 9, Some(5_559)),
     ];
-    let session = Session { recent, theme: ThemeChoice::Dark, ..Session::default() };
-    compare(window_of(&[], session, SIZE), "start");
+    let session = Session { recent, ..Session::default() };
+    let settings = Settings { theme: ThemeChoice::Dark, ..Settings::default() };
+    compare(window_with(&[], session, settings, SIZE), "start");
 }

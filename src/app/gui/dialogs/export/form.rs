@@ -14,8 +14,13 @@ const NAMES: f32 = 108.0;
 const FORMATS: f32 = 116.0;
 
 /// A line with a name at its left.
-pub(super) fn row(ui: &mut Ui, name: &str, add: impl FnOnce(&mut Ui)) {
+pub(in super::super) fn row(ui: &mut Ui, name: &str, add: impl FnOnce(&mut Ui)) {
     named(ui, name, Layout::left_to_right(Align::Center), add);
+}
+
+/// Lines below each other with a name at their left.
+pub(super) fn column(ui: &mut Ui, name: &str, add: impl FnOnce(&mut Ui)) {
+    named(ui, name, Layout::top_down(Align::Min), add);
 }
 
 /// A name at the left, and beside it what has a layout of its own.

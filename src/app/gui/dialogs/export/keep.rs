@@ -163,7 +163,7 @@ impl Export {
                 query: Some(sql.clone()),
                 ..base(Default::default())
             }),
-            (Choice::Part, None) | (Choice::Picture(_), _) => None,
+            (Choice::Part, None) | (Choice::Other(_) | Choice::File | Choice::Picture(_), _) => None,
         }
     }
 }

@@ -273,6 +273,7 @@ fn turn_menu(ui: &mut Ui, camera: &mut Camera, facing: Facing, upright: &mut Upr
 }
 
 fn heat(view: &mut ArrayView, ui: &mut Ui) {
+    let (sequential, diverging) = view.maps;
     let choice = &mut view.choice;
     drop_down(ui, choice.map.name(), "Colour map", |ui| map_menu(ui, choice));
     drop_down(ui, choice.norm.word(), "Scale of the colours", |ui| {
@@ -283,10 +284,13 @@ fn heat(view: &mut ArrayView, ui: &mut Ui) {
             }
         }
         ui.separator();
-        ui.add_enabled(
-            choice.norm != Norm::Log,
-            egui::Checkbox::new(&mut choice.centred, "Zero in the middle"),
-        );
+        let centre = egui::Checkbox::new(&mut choice.centred, "Zero in the middle");
+        let is_changed = ui.add_enabled(choice.norm != Norm::Log, centre).changed();
+        // Colours that nobody chose go with it.
+        let (from, to) = if choice.centred { (sequential, diverging) } else { (diverging, sequential) };
+        if is_changed && choice.map == from {
+            choice.map = to;
+        }
     });
     part_menu(view, ui);
     if view.mode == Mode::Volume {

@@ -150,6 +150,18 @@ impl Columns {
     }
 }
 
+/// A row as it is read out: its digits, and its characters where it has any.
+pub(super) fn spoken(bytes: &[u8]) -> String {
+    let digits: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let printable = |byte: &u8| (0x20..0x7f).contains(byte);
+    let text: String =
+        bytes.iter().map(|byte| if printable(byte) { char::from(*byte) } else { '·' }).collect();
+    match bytes.iter().any(printable) {
+        true => format!("{}, {text}", digits.join(" ")),
+        false => digits.join(" "),
+    }
+}
+
 /// Zeros step back, printable characters come forward.
 fn color_of(byte: u8, theme: &Theme) -> Color32 {
     match byte {

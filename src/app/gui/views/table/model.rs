@@ -16,11 +16,11 @@ use gander::query::{Condition, Order, Test};
 
 use super::column_summaries::{Click, ColumnSummaries};
 use super::find;
-use super::number_format::{self, NumberFormat};
 use super::pages::{self, Pages, Text};
 use super::row_filter::{Numbers, RowFilter};
 use crate::gui::grid::{Cell, CellAt, CellKind, ColumnHead, Grid, GridModel, GridRows, Side, thousands};
 use crate::gui::icons::Icon;
+use crate::gui::number_format::{self, NumberFormat};
 use crate::gui::timings;
 use crate::gui::views::gallery::Page;
 
@@ -48,8 +48,10 @@ pub(super) struct Sheet {
     measured: HashMap<usize, Measured>,
     /// The column from which on numbers were computed in doubles: what their last bits lost is not shown.
     pub(super) computed_from: Option<usize>,
-    /// How numbers of columns are written, where that is not as they are stored.
+    /// How numbers of columns are written, where somebody chose that.
     pub(super) formats: BTreeMap<usize, NumberFormat>,
+    /// How those of the other columns are written.
+    pub(super) usual_format: NumberFormat,
     /// What stands below the heads instead of pictures: the totals of groups, as far as they are there.
     pub(super) totals: Option<Vec<Option<String>>>,
     /// What was last asked for.
@@ -118,6 +120,7 @@ impl Sheet {
             measured: HashMap::new(),
             computed_from: None,
             formats: BTreeMap::new(),
+            usual_format: NumberFormat::Exact,
             totals: None,
             seen: (0..0, Vec::new()),
         }
@@ -213,7 +216,7 @@ impl Sheet {
         if cell.kind != CellKind::Number {
             return cell;
         }
-        let format = self.formats.get(&column).copied().unwrap_or_default();
+        let format = self.formats.get(&column).copied().unwrap_or(self.usual_format);
         if format == NumberFormat::Exact
             && let Some(text) = self.computed(column, &cell.text)
         {
@@ -480,7 +483,7 @@ impl GridModel for Model<'_> {
             self.sheet.heads.ask_exact(column);
         }
         if self.sheet.looks.get(column).is_some_and(|(kind, _)| *kind == CellKind::Number) {
-            number_menu(ui, &mut self.sheet.formats, column);
+            number_menu(ui, &mut self.sheet.formats, self.sheet.usual_format, column);
         }
         ui.separator();
     }
@@ -522,13 +525,18 @@ impl GridModel for Model<'_> {
 }
 
 /// The formats of the numbers of a column.
-fn number_menu(ui: &mut egui::Ui, formats: &mut BTreeMap<usize, NumberFormat>, column: usize) {
-    let now = formats.get(&column).copied().unwrap_or_default();
+fn number_menu(
+    ui: &mut egui::Ui,
+    formats: &mut BTreeMap<usize, NumberFormat>,
+    usual: NumberFormat,
+    column: usize,
+) {
+    let now = formats.get(&column).copied().unwrap_or(usual);
     ui.menu_button(crate::gui::theme::icon_text(Icon::Ruler, "Number format"), |ui| {
         for format in NumberFormat::ALL {
             if ui.selectable_label(format == now, format.words()).clicked() {
                 match format {
-                    NumberFormat::Exact => drop(formats.remove(&column)),
+                    format if format == usual => drop(formats.remove(&column)),
                     format => drop(formats.insert(column, format)),
                 }
                 ui.close();

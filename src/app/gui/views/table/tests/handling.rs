@@ -4,8 +4,8 @@ use arrow::array::Float64Array;
 use egui::accesskit::Role;
 use gander::query::{Condition, Test};
 
-use super::super::number_format::NumberFormat;
 use super::*;
+use crate::gui::number_format::NumberFormat;
 
 /// 200 fares, among them some with many digits, with short and one long name.
 fn fares() -> Arc<dyn Table> {

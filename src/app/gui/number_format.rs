@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// How numbers are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(in super::super) enum NumberFormat {
+pub(crate) enum NumberFormat {
     /// With all the digits that they have.
     #[default]
     Exact,
@@ -24,7 +24,7 @@ const MANTISSA: usize = 4;
 
 impl NumberFormat {
     /// Those that a menu offers.
-    pub(super) const ALL: [NumberFormat; 8] = [
+    pub(crate) const ALL: [NumberFormat; 8] = [
         NumberFormat::Exact,
         NumberFormat::Thousands,
         NumberFormat::Digits(0),
@@ -36,7 +36,7 @@ impl NumberFormat {
     ];
 
     /// What the menu calls it.
-    pub(super) fn words(self) -> String {
+    pub(crate) fn words(self) -> String {
         match self {
             NumberFormat::Exact => "Exact, as stored".to_owned(),
             NumberFormat::Thousands => "Thousands  1,234,567.8".to_owned(),
@@ -54,7 +54,7 @@ impl NumberFormat {
     }
 
     /// A number in this format; `None` where the text is no number, or stays as it is.
-    pub(super) fn apply(self, text: &str) -> Option<String> {
+    pub(crate) fn apply(self, text: &str) -> Option<String> {
         let number = Number::of(text)?;
         match self {
             NumberFormat::Exact => None,
@@ -73,7 +73,7 @@ impl NumberFormat {
 }
 
 /// How many digits a number has behind its point; `None` where it has an exponent or is none.
-pub(super) fn digits_behind_point(text: &str) -> Option<usize> {
+pub(crate) fn digits_behind_point(text: &str) -> Option<usize> {
     let is_plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let text = text.strip_prefix('-').unwrap_or(text);
     let (whole, behind) = text.split_once('.').unwrap_or((text, ""));
