@@ -16,17 +16,19 @@
 //! 10. [`files`], those that are open.
 //! 11. [`samples`], files that come with the program.
 //! 12. [`target`], what a tab is about and what can be asked of it.
-//! 13. [`number_format`], how numbers are written; [`settings`], what a person prefers; [`commands`], everything that the window can be asked to do.
-//! 14. [`security`], what loading a file would run, in words; [`exports`], those that wait, run or have ended.
-//! 15. [`session`], what is kept from one run to the next.
-//! 16. [`snippets`], a node as code that loads it.
-//! 17. [`node_menu`], what can be done with a node, as lines of a context menu.
-//! 18. [`views`], what a tab shows: a folder or file for each kind of content.
-//! 19. [`status`], the bar at the bottom.
-//! 20. [`inspector`], [`explorer`], right and left of the window.
-//! 21. [`tabs`], the middle.
-//! 22. [`drop`](mod@drop), [`start`], [`dialogs`], [`palette`]: what lies over them, or stands where nothing is open.
-//! 23. [`app`], what holds them together.
+//! 13. [`number_format`], how numbers are written.
+//! 14. [`settings`], what a person prefers.
+//! 15. [`commands`], everything that the window can be asked to do.
+//! 16. [`security`], what loading a file would run, in words; [`exports`], those that wait, run or have ended.
+//! 17. [`session`], what is kept from one run to the next.
+//! 18. [`snippets`], a node as code that loads it.
+//! 19. [`node_menu`], what can be done with a node, as lines of a context menu.
+//! 20. [`views`], what a tab shows: a folder or file for each kind of content.
+//! 21. [`status`], the bar at the bottom.
+//! 22. [`inspector`], [`explorer`], right and left of the window.
+//! 23. [`tabs`], the middle.
+//! 24. [`drop`](mod@drop), [`start`], [`dialogs`], [`palette`]: what lies over them, or stands where nothing is open.
+//! 25. [`app`], what holds them together.
 //!
 //! # Adding something
 //! - A command of the window: a line of the table in [`commands`]; the compiler then asks [`app`] (`act.rs`) for its arm.
