@@ -118,7 +118,7 @@ impl SettingsForm {
             None => drop(ui.label(theme::dim(theme, "There is no folder to keep them in."))),
         }
         ui.add_space(space::S2);
-        if theme::button(ui, "As they were at first").clicked() {
+        if theme::button(ui, "Reset to defaults").clicked() {
             self.now = Settings::default();
             self.scale = self.now.scale;
         }

@@ -83,14 +83,16 @@ impl Belongs {
 pub(super) fn ui(ui: &mut Ui, told: &Told, actions: &mut Vec<Action>) {
     let theme = Theme::of(ui);
     theme::section_head(ui, "Belongs to", None);
-    let link = ui.link(&told.words);
-    link.widget_info(|| WidgetInfo::labeled(Role::Link, true, &told.words));
-    if link.clicked() {
-        actions.push(Action::Show(told.target.clone(), Where::Kept));
-        actions.extend(told.request.clone().map(Action::Ask));
-    }
-    for line in &told.about {
-        ui.add(egui::Label::new(theme::dim(theme, line)).truncate());
-    }
+    ui.horizontal_wrapped(|ui| {
+        let link = ui.link(&told.words);
+        link.widget_info(|| WidgetInfo::labeled(Role::Link, true, &told.words));
+        if link.clicked() {
+            actions.push(Action::Show(told.target.clone(), Where::Kept));
+            actions.extend(told.request.clone().map(Action::Ask));
+        }
+        for line in &told.about {
+            ui.add(egui::Label::new(theme::dim(theme, line)).truncate());
+        }
+    });
     ui.add_space(space::S3);
 }
