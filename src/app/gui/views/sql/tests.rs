@@ -173,16 +173,15 @@ fn a_run_replaces_the_result_of_its_statement_unless_that_is_pinned() {
     until(&mut harness, rows("result1: 3 rows"));
     run_text(&mut harness, "SELECT n FROM numbers LIMIT 1");
     until(&mut harness, rows("result1: 1 row"));
-    harness.step();
-    assert_eq!(results(&harness), ["result1"], "the statement was edited, and has one result");
+    // The statement was edited, and has one result.
+    until(&mut harness, |h| results(h) == ["result1"]);
     harness.get_by_label("Keep this result when its statement runs again").click();
     harness.step();
     harness.step();
     assert_eq!(results(&harness), ["result1 kept"]);
     run_text(&mut harness, "SELECT n FROM numbers LIMIT 2");
     until(&mut harness, rows("result2: 2 rows"));
-    harness.step();
-    assert_eq!(results(&harness), ["result1 kept", "result2"]);
+    until(&mut harness, |h| results(h) == ["result1 kept", "result2"]);
     // Each of several statements has its own.
     run_text(&mut harness, "SELECT n FROM numbers LIMIT 2;\nSELECT n FROM numbers LIMIT 5");
     until(&mut harness, |h| results(h) == ["result1 kept", "result2", "result3"]);
