@@ -70,7 +70,8 @@ fn settings_are_changed_in_their_dialog_and_count_at_once() {
     let heights = values
         .filter(|node| node.accesskit_node().label().is_some_and(|label| label.starts_with("height_m")));
     let texts: Vec<String> = heights.filter_map(|node| node.accesskit_node().value()).collect();
-    assert!(!texts.is_empty());
+    let digits: Vec<_> = texts.iter().filter_map(|text| Some(text.split_once('.')?.1.len())).collect();
+    assert!(!digits.is_empty() && digits.iter().all(|digits| *digits == 3), "{texts:?}");
     // Keys change the scale, and the settings with it.
     press(&mut harness, Modifiers::COMMAND, Key::Minus);
     assert_eq!(harness.state().app().settings.scale, 0.9);
