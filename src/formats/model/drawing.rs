@@ -91,7 +91,7 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
         let what = "what is in closed groups is not drawn (open=all draws it)";
         losses.push(note(LossKind::Nesting, what).if_any());
     }
-    if is_open != "all" && makes_constants(graph) {
+    if is_open != "all" && Outline::has_constants(&Task::new(), graph).unwrap_or(false) {
         let what = "nodes that only make constants are not drawn (open=all draws them)";
         losses.push(note(LossKind::Nesting, what));
     }
@@ -99,13 +99,6 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
         losses.push(note(LossKind::Metadata, "the metadata are not kept"));
     }
     losses
-}
-
-/// Whether there are nodes that a drawing leaves out, since what they make is as good as a weight.
-fn makes_constants(graph: &Graph) -> bool {
-    let task = Task::new();
-    let outline = Outline::of(&task, graph).and_then(|outline| outline.without_constants(&task, graph));
-    outline.is_ok_and(|outline| outline.hidden() > 0)
 }
 
 /// A graph as it is drawn.
