@@ -13,7 +13,7 @@ use std::sync::Arc;
 use egui::{Key, Rect, Ui, UiBuilder, pos2};
 use gander::bytes::display;
 use gander::data::adapt::FrameArray;
-use gander::data::axes::{AxisCoordinates, Facing};
+use gander::data::axes::{AxisCoordinates, PlaneHeadings};
 use gander::data::content::array::Axis;
 use gander::data::content::{Array, Image, ImageInfo};
 use gander::data::plane::color::{ColorRange, HeatMapSpec, ImageSpec, RenderSpec};
@@ -309,7 +309,14 @@ impl View for ImageView {
         }
         if self.mode == Mode::Image {
             let slice = self.mapping.slice(true);
-            options::zoom(ui, &mut self.pictured, &slice, false, Facing::default(), &mut Upright::default());
+            options::zoom(
+                ui,
+                &mut self.pictured,
+                &slice,
+                false,
+                PlaneHeadings::default(),
+                &mut Upright::default(),
+            );
         }
     }
 
