@@ -16,12 +16,18 @@ pub(crate) struct Upright {
     pub(crate) as_stored: bool,
     /// With the right of a body at the left.
     pub(crate) radiological: bool,
+    /// The turn that the file asks for.
+    #[serde(skip)]
+    pub(crate) asked: Orientation,
 }
 
 impl Upright {
     /// The mirror that brings a plane the right way up.
     pub(crate) fn orientation(self, facing: PlaneHeadings) -> Orientation {
-        if self.as_stored { Orientation::default() } else { facing.orientation(self.radiological) }
+        match self.as_stored {
+            true => Orientation::default(),
+            false => self.asked.then(facing.orientation(self.radiological)),
+        }
     }
 }
 
