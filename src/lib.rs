@@ -44,9 +44,10 @@
 //! 2. [`data`]: data, whatever file holds them
 //! 3. [`engines`]: what several formats are read and written by
 //! 4. [`formats`]: each format in a folder of its own; none knows another
-//! 5. [`query`]: SQL, filters, sorting; a result is a table again; the only room with an asynchronous runtime
-//! 6. [`convert`]: any content to any writer that accepts its kind; files that are whole or not there
-//! 7. [`jobs`]: worker threads and the slots that views ask
+//! 5. [`worker`]: files read in processes of their own, shut in; proxies that stand for what reads there
+//! 6. [`query`]: SQL, filters, sorting; a result is a table again; the only room with an asynchronous runtime
+//! 7. [`convert`]: any content to any writer that accepts its kind; files that are whole or not there
+//! 8. [`jobs`]: worker threads and the slots that views ask
 //!
 //! # Adding a format
 //! 1. `src/formats/<kind>/<id>.rs`: the module's head says what the format is and links its
@@ -123,6 +124,7 @@ pub mod engines;
 pub mod formats;
 pub mod jobs;
 pub mod query;
+pub mod worker;
 
 pub use bytes::error::{Error, ErrorKind, Result};
 pub use bytes::source::Source;

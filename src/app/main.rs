@@ -18,6 +18,9 @@ struct Arguments {
     command: Option<Command>,
     #[command(flatten)]
     window: Window,
+    /// Read each file in a process of its own that can do nothing else: what a file does to its reader ends there
+    #[arg(long, global = true)]
+    isolate: bool,
     /// Files and folders to open in the window
     files: Vec<PathBuf>,
 }
@@ -66,6 +69,9 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    if std::env::args_os().nth(1).is_some_and(|word| word == gander::worker::ARGUMENT) {
+        return gander::worker::serve();
+    }
     let words = match std::env::args_os().map(|word| word.into_string()).collect::<Result<Vec<_>, _>>() {
         Ok(words) => match cli::convert::rewritten(words) {
             Ok(words) => words.into_iter().map(Into::into).collect(),
@@ -78,6 +84,9 @@ fn main() -> ExitCode {
         Err(_) => std::env::args_os().collect::<Vec<_>>(),
     };
     let arguments = Arguments::parse_from(words);
+    if arguments.isolate {
+        gander::worker::isolate(gander::worker::Limits::default());
+    }
     if arguments.command.is_none() {
         // A window stays open for days.
         gander::bytes::cache::keep_little();

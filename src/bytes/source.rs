@@ -27,9 +27,11 @@ use crate::bytes::limits;
 use crate::bytes::task::Task;
 use bytes::Bytes;
 use map::MappedFile;
+use std::any::Any;
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Named bytes, or a folder. Cheap to clone.
 #[derive(Clone)]
@@ -79,6 +81,10 @@ pub trait ReadAt: Send + Sync {
     fn len(&self, task: &Task) -> Result<u64>;
     /// Fills `out` from `offset`; fewer bytes only at the end of the stream. Returns how many.
     fn read_at(&self, task: &Task, offset: u64, out: &mut [u8]) -> Result<usize>;
+    /// Itself, for who made it and wants to know it again.
+    fn as_any(&self) -> Option<&dyn Any> {
+        None
+    }
 }
 
 /// Bytes that are made on demand, with a guard around what makes them.
@@ -95,6 +101,10 @@ impl ReadAt for GuardedStream {
 
     fn read_at(&self, task: &Task, offset: u64, out: &mut [u8]) -> Result<usize> {
         guarded(|| self.0.read_at(task, offset, out))
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        self.0.as_any()
     }
 }
 
@@ -115,12 +125,33 @@ pub struct Entry {
 /// allocator gives memory back to the system each time.
 pub const OWNED: u64 = 8 << 20;
 
+/// Whether the system bounds what this process may open.
+static CONFINED: AtomicBool = AtomicBool::new(false);
+
+/// Says that from now on the system bounds what this process may open: a file that may not be opened is refused then,
+/// whatever its permissions are.
+pub(crate) fn confine() {
+    CONFINED.store(true, Ordering::Relaxed);
+}
+
+/// An error of opening `path`.
+fn not_opened(error: std::io::Error, path: &Path) -> Error {
+    let error = match error.kind() {
+        std::io::ErrorKind::PermissionDenied if CONFINED.load(Ordering::Relaxed) => Error::refused(
+            "it lies outside of the document's folder, which is all that its reader may open; open the folder that \
+             holds both, or open the document without isolation",
+        ),
+        _ => error.into(),
+    };
+    error.in_file(path.display())
+}
+
 impl Source {
     /// Opens a file or a folder. Files are opened read-only and mapped; nothing is read. A name in the notation of
     /// shells for several files (`train-{000000..000123}.tar`), where there is no file of just that name, is a folder in
     /// which nothing but these lies.
     pub fn open(_task: &Task, path: &Path) -> Result<Source> {
-        let named = |e: std::io::Error| Error::from(e).in_file(path.display());
+        let named = |e: std::io::Error| not_opened(e, path);
         let meta = match std::fs::metadata(path) {
             Ok(meta) => meta,
             Err(error) => return Source::several(path).ok_or_else(|| named(error)),
@@ -130,7 +161,7 @@ impl Source {
             std::fs::read_dir(path).map_err(named)?;
             Backing::Folder
         } else if meta.is_file() {
-            Backing::File(MappedFile::open(path).map_err(|e| e.in_file(path.display()))?)
+            Backing::File(MappedFile::open(path)?)
         } else {
             return Err(Error::unsupported("not a file or folder, but a device, socket or pipe")
                 .in_file(path.display()));
@@ -257,6 +288,14 @@ impl Source {
             Backing::Slice { len, .. } => Some(*len),
             Backing::Stream(stream) => stream.known_len(),
             Backing::Folder | Backing::Files(_) => None,
+        }
+    }
+
+    /// What makes the bytes, where it is a `T`.
+    pub(crate) fn made_by<T: Any>(&self) -> Option<&T> {
+        match &self.0.backing {
+            Backing::Stream(stream) => stream.as_any()?.downcast_ref(),
+            _ => None,
         }
     }
 

@@ -17,6 +17,7 @@ mod tests;
 
 pub use chained::Chained;
 pub use feed::Feed;
+pub(crate) use spool::{ask_for_files, temporary};
 pub use frames::Frames;
 pub use spooled::Spooled;
 
