@@ -102,7 +102,9 @@
 //! 10. What is kept of decoded bytes is counted in one budget, [`DECODED`](bytes::cache::DECODED): in a
 //!     [`Cache`](bytes::cache::Cache), or by [`Reservation`](bytes::cache::Reservation).
 //! 11. Detection is pure and sees only a [`Head`](data::sniff::Head); content beats the extension.
-//! 12. Nothing that a file holds makes a reader panic: outside of tests there is no `unwrap` and no index that is not
+//! 12. What reads may stand in another process ([`worker`]): the traits of [`data`] are all that others know of it, what
+//!     they give is owned, and what is new in them crosses the border or does not compile.
+//! 13. Nothing that a file holds makes a reader panic: outside of tests there is no `unwrap` and no index that is not
 //!     checked (clippy's lints below); where one is allowed, the reason says why it holds.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests read their fixtures whole"))]
@@ -124,6 +126,7 @@ pub mod engines;
 pub mod formats;
 pub mod jobs;
 pub mod query;
+#[cfg(target_os = "linux")]
 pub mod worker;
 
 pub use bytes::error::{Error, ErrorKind, Result};

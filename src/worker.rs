@@ -43,6 +43,8 @@ mod connection;
 mod grants;
 mod limits;
 mod link;
+#[cfg(debug_assertions)]
+mod misbehave;
 mod objects;
 mod process;
 mod proxy;
@@ -51,7 +53,7 @@ mod server;
 mod spare;
 mod wire;
 
-pub use process::ARGUMENT;
+pub use process::{ARGUMENT, fork_first};
 pub use sandbox::Level;
 pub use server::serve;
 
@@ -59,11 +61,11 @@ use crate::bytes::error::Result;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::format::{Formats, Options};
-use crate::data::open::{self, Document, Elsewhere};
+use crate::data::open::{Document, Elsewhere, Opened, open_elsewhere};
 use crate::formats;
 use calls::Spec;
 use link::Link;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
@@ -76,15 +78,20 @@ pub struct Limits {
     pub memory: u64,
     /// How long a request may run without a sign of progress.
     pub silence: Duration,
+    /// Folders that every reader may read beside its document's own.
+    pub reads: Vec<PathBuf>,
 }
+
+/// The program that runs, also where its file was replaced meanwhile.
+const PROGRAM: &str = "/proc/self/exe";
 
 impl Default for Limits {
     fn default() -> Self {
         Limits {
-            // The program that runs, also where its file was replaced meanwhile.
-            program: PathBuf::from("/proc/self/exe"),
+            program: PathBuf::from(PROGRAM),
             memory: limits::MEMORY,
             silence: limits::SILENCE,
+            reads: Vec::new(),
         }
     }
 }
@@ -100,7 +107,17 @@ impl Limits {
 
 /// From now on all that is opened in this process is opened in workers.
 pub fn isolate(limits: Limits) {
-    open::open_elsewhere(Workers(limits));
+    open_elsewhere(Workers(limits));
+}
+
+/// Opens one path in a worker, whatever [`isolate`] says; options as those of [`formats::open`].
+///
+/// # Errors
+/// What opening gives there; `Crashed`.
+pub fn open(task: &Task, path: &Path, options: &Options, limits: &Limits) -> Result<Document> {
+    let source = Source::open(task, path)?;
+    let opened = spec_of(task, &source).and_then(|spec| Link::open(task, &source, spec, options, limits));
+    opened.map(|(document, _)| document).map_err(|error| error.in_file(path.display()))
 }
 
 /// Keeps one worker ready for the next document.
@@ -124,15 +141,9 @@ static LEVEL: AtomicU8 = AtomicU8::new(0);
 struct Workers(Limits);
 
 impl Elsewhere for Workers {
-    fn open(
-        &self,
-        formats: Formats,
-        task: &Task,
-        source: &Source,
-        options: &Options,
-    ) -> Option<Result<Document>> {
+    fn open(&self, list: Formats, task: &Task, source: &Source, options: &Options) -> Opened {
         // A worker knows one list of formats; others are those of tests.
-        if !std::ptr::eq(formats.0, formats::FORMATS) {
+        if !std::ptr::eq(list.0, formats::FORMATS) {
             return None;
         }
         if let Some(bytes) = source.made_by::<proxy::RemoteBytes>() {
@@ -151,14 +162,18 @@ fn spec_of(task: &Task, source: &Source) -> Result<Spec> {
     let (base, range) = source.base(0..source.known_len().unwrap_or(0));
     match (source.path(), base.path()) {
         // A name that stands for several files lies in a folder; it is told as it was given.
-        (Some(path), _) if source.is_folder() && path.file_name().is_none_or(|name| name != source.name()) => {
+        (Some(path), _)
+            if source.is_folder() && path.file_name().is_none_or(|name| name != source.name()) =>
+        {
             let several = path.join(source.name());
-            Ok(Spec::Path(if several.exists() || !source.name().contains('{') { path.to_owned() } else { several }))
+            Ok(Spec::Path(if several.exists() || !source.name().contains('{') {
+                path.to_owned()
+            } else {
+                several
+            }))
         }
         (Some(path), _) => Ok(Spec::Path(path.to_owned())),
-        (None, Some(path)) => {
-            Ok(Spec::Part { path: path.to_owned(), range, name: source.name().to_owned() })
-        }
+        (None, Some(path)) => Ok(Spec::Part { path: path.to_owned(), range, name: source.name().to_owned() }),
         (None, None) => {
             let len = crate::bytes::limits::check(source.len(task)?, limits::SENT, "a file inside another")?;
             let bytes = source.read(task, 0..len as u64)?;

@@ -27,6 +27,7 @@ use crate::bytes::limits;
 use crate::bytes::task::Task;
 use bytes::Bytes;
 use map::MappedFile;
+use parking_lot::Mutex;
 use std::any::Any;
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
@@ -130,17 +131,33 @@ static CONFINED: AtomicBool = AtomicBool::new(false);
 
 /// Says that from now on the system bounds what this process may open: a file that may not be opened is refused then,
 /// whatever its permissions are.
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "for workers"))]
 pub(crate) fn confine() {
     CONFINED.store(true, Ordering::Relaxed);
+}
+
+/// What was refused so, the first few.
+static REFUSED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// How many of them are kept.
+const REFUSALS: usize = 8;
+
+/// The files and folders that this process may not open and was to, the first few, since this was asked last.
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "for workers"))]
+pub(crate) fn take_refused() -> Vec<PathBuf> {
+    std::mem::take(&mut *REFUSED.lock())
 }
 
 /// An error of opening `path`.
 fn not_opened(error: std::io::Error, path: &Path) -> Error {
     let error = match error.kind() {
-        std::io::ErrorKind::PermissionDenied if CONFINED.load(Ordering::Relaxed) => Error::refused(
-            "it lies outside of the document's folder, which is all that its reader may open; open the folder that \
-             holds both, or open the document without isolation",
-        ),
+        std::io::ErrorKind::PermissionDenied if CONFINED.load(Ordering::Relaxed) => {
+            let mut refused = REFUSED.lock();
+            if refused.len() < REFUSALS && !refused.iter().any(|known| known == path) {
+                refused.push(path.to_owned());
+            }
+            Error::refused("it lies outside of the document's folder, which is all that its reader may open")
+        }
         _ => error.into(),
     };
     error.in_file(path.display())
@@ -292,6 +309,7 @@ impl Source {
     }
 
     /// What makes the bytes, where it is a `T`.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "for workers"))]
     pub(crate) fn made_by<T: Any>(&self) -> Option<&T> {
         match &self.0.backing {
             Backing::Stream(stream) => stream.as_any()?.downcast_ref(),
@@ -461,7 +479,7 @@ impl Source {
             }
             return Ok(entries);
         }
-        for entry in std::fs::read_dir(path).map_err(|e| Error::from(e).in_file(path.display()))? {
+        for entry in std::fs::read_dir(path).map_err(|e| not_opened(e, path))? {
             task.check()?;
             let Ok(entry) = entry else { continue };
             // Follows links; a dangling one is listed as an empty file and fails when opened.
@@ -479,7 +497,7 @@ impl Source {
     pub fn some_entries(&self, task: &Task, most: usize) -> Result<Vec<Entry>> {
         let path = self.folder_path()?;
         let mut entries = Vec::new();
-        for entry in std::fs::read_dir(path).map_err(|e| Error::from(e).in_file(path.display()))?.take(most) {
+        for entry in std::fs::read_dir(path).map_err(|e| not_opened(e, path))?.take(most) {
             if entries.len().is_multiple_of(1_024) {
                 task.check()?;
             }

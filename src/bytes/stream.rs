@@ -17,8 +17,8 @@ mod tests;
 
 pub use chained::Chained;
 pub use feed::Feed;
-pub(crate) use spool::{ask_for_files, temporary};
 pub use frames::Frames;
+pub(crate) use spool::{ask_for_files, temporary};
 pub use spooled::Spooled;
 
 use crate::bytes::error::{Error, Result};

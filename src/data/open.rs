@@ -36,18 +36,16 @@ pub struct Document {
 /// Where sources are opened, if that is not in this process.
 pub(crate) trait Elsewhere: Send + Sync {
     /// Opens a source with formats of this list; `None` where it is to be opened here.
-    fn open(
-        &self,
-        formats: Formats,
-        task: &Task,
-        source: &Source,
-        options: &Options,
-    ) -> Option<Result<Document>>;
+    fn open(&self, list: Formats, task: &Task, source: &Source, options: &Options) -> Opened;
 }
+
+/// A document that was opened elsewhere, if it was.
+pub(crate) type Opened = Option<Result<Document>>;
 
 static ELSEWHERE: OnceLock<Box<dyn Elsewhere>> = OnceLock::new();
 
 /// From now on sources are opened there. Only the first one counts.
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "for workers"))]
 pub(crate) fn open_elsewhere(place: impl Elsewhere + 'static) {
     let _ = ELSEWHERE.set(Box::new(place));
 }

@@ -2,7 +2,7 @@
 
 use super::calls::{Call, Place};
 use super::objects::{Object, Registry};
-use super::server::opened;
+use super::server::{opened, refusals};
 use super::wire::{Out, Wire};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
@@ -11,8 +11,9 @@ use crate::bytes::task::Task;
 use crate::data::content::text::Line;
 use crate::data::content::{Array, Image, Table, Text};
 use crate::data::location::BytePlace;
-use crate::data::node::{Listing, Places};
+use crate::data::node::{Listing, Node, Places};
 use crate::data::region::Region;
+use std::sync::Arc;
 
 /// Lines that one answer has.
 const LINES: usize = 4_096;
@@ -196,11 +197,20 @@ fn of_listing(list: &dyn Listing, call: Call, task: &Task, out: &mut Out<'_>) ->
         Call::ListingPage { range } => list.page(task, range)?.put(out),
         Call::ListingSoon { range } => list.soon(task, range)?.put(out),
         Call::ListingMeasure => list.measure(task)?,
-        Call::ListingResolve => list.resolve(task)?.put(out),
+        Call::ListingResolve => said(list.resolve(task)?).put(out),
         Call::ListingFind { name } => list.find(task, &name)?.put(out),
         _ => return Err(no_such()),
     }
     Ok(())
+}
+
+/// A node with what was refused to its reader.
+fn said(node: Option<Arc<Node>>) -> Option<Arc<Node>> {
+    let (node, refused) = (node?, refusals());
+    Some(match refused {
+        Some(refused) => Arc::new(node.as_ref().clone().remark(refused)),
+        None => node,
+    })
 }
 
 fn of_places(

@@ -6,7 +6,7 @@ use super::channel::{self, Message, Receiver};
 use super::link::Handle;
 use super::objects::Key;
 use super::process::Process;
-use super::wire::{In, Out, Wire};
+use super::wire::{In, Out, Wire, wrong};
 use super::{Limits, limits};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::stream::temporary;
@@ -181,12 +181,7 @@ impl Connection {
         self.answer(id, task, patience)
     }
 
-    fn answer(
-        self: &Arc<Self>,
-        id: u64,
-        task: &Task,
-        patience: Option<Duration>,
-    ) -> Result<Answer, Failure> {
+    fn answer(self: &Arc<Self>, id: u64, task: &Task, patience: Option<Duration>) -> Result<Answer, Failure> {
         let since = Instant::now();
         loop {
             if let Some(answer) = self.arrived(id) {
@@ -318,9 +313,9 @@ impl Connection {
         match event {
             Event::Done { id } => {
                 let bytes = Buffer::from_vec(message.bytes);
-                self.done(id, Ok(Answer { bytes, skip, request: id }));
+                self.done(id, Ok(Answer { bytes, skip, request: id }))?;
             }
-            Event::Failed { id, error } => self.done(id, Err(error)),
+            Event::Failed { id, error } => self.done(id, Err(error))?,
             Event::Progress { id, done, total, message } => {
                 if let Some(slot) = self.waiting.lock().slots.get_mut(&id) {
                     slot.progress(done, total, message);
@@ -337,12 +332,16 @@ impl Connection {
         Ok(())
     }
 
-    fn done(&self, id: u64, answer: Result<Answer>) {
+    /// Notes an answer.
+    fn done(&self, id: u64, answer: Result<Answer>) -> Result<(), Option<Error>> {
         let mut waiting = self.waiting.lock();
-        waiting.abandoned.remove(&id);
-        if let Some(slot) = waiting.slots.get_mut(&id) {
-            slot.answer = Some(answer);
+        let abandoned = waiting.abandoned.remove(&id).is_some();
+        match waiting.slots.get_mut(&id) {
+            Some(slot) if slot.answer.is_none() => slot.answer = Some(answer),
+            _ if abandoned => {}
+            _ => return Err(Some(wrong("it is to no request"))),
         }
+        Ok(())
     }
 
     /// A temporary file for the worker, which cannot make one.
@@ -350,10 +349,9 @@ impl Connection {
         let count = self.temporary.fetch_add(1, Ordering::Relaxed);
         let made = match count < limits::TEMPORARY {
             true => temporary(what),
-            false => Err(Error::limit(format!(
-                "more than {} temporary files for one document",
-                limits::TEMPORARY
-            ))),
+            false => {
+                Err(Error::limit(format!("more than {} temporary files for one document", limits::TEMPORARY)))
+            }
         };
         match made {
             Ok(file) => {
@@ -409,7 +407,8 @@ fn warden() -> &'static Sender<(Weak<Connection>, Instant)> {
             let mut due: Vec<(Weak<Connection>, Instant)> = Vec::new();
             loop {
                 let first = due.iter().map(|(_, at)| *at).min();
-                let wait = first.map_or(Duration::from_secs(3_600), |at| at.saturating_duration_since(Instant::now()));
+                let wait = first
+                    .map_or(Duration::from_secs(3_600), |at| at.saturating_duration_since(Instant::now()));
                 match list.recv_timeout(wait) {
                     Ok(next) => due.push(next),
                     Err(RecvTimeoutError::Timeout) => {}
@@ -418,7 +417,9 @@ fn warden() -> &'static Sender<(Weak<Connection>, Instant)> {
                 let now = Instant::now();
                 let (late, rest) = due.into_iter().partition(|(_, at)| *at <= now);
                 due = rest;
-                for connection in late.iter().filter_map(|(connection, _): &(Weak<Connection>, _)| connection.upgrade()) {
+                for connection in
+                    late.iter().filter_map(|(connection, _): &(Weak<Connection>, _)| connection.upgrade())
+                {
                     connection.look_after();
                 }
             }

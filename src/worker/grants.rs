@@ -5,8 +5,14 @@ use super::calls::Spec;
 use super::limits;
 use std::path::{Path, PathBuf};
 
-/// The files and folders that a worker may open, with what is below them.
-pub(super) fn folders(spec: &Spec) -> Vec<PathBuf> {
+/// The files and folders that a worker may open, with what is below them; `more` beside the document's own.
+pub(super) fn folders(spec: &Spec, more: &[PathBuf]) -> Vec<PathBuf> {
+    let mut all = own(spec);
+    all.extend_from_slice(more);
+    all
+}
+
+fn own(spec: &Spec) -> Vec<PathBuf> {
     let path = match spec {
         Spec::Path(path) | Spec::Part { path, .. } => path,
         Spec::Bytes { .. } => return Vec::new(),
@@ -51,9 +57,12 @@ fn files_in(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Whether a path is one that the worker may open.
-pub(super) fn covers(spec: &Spec, path: &Path) -> bool {
+pub(super) fn covers(spec: &Spec, more: &[PathBuf], path: &Path) -> bool {
     let Ok(real) = std::fs::canonicalize(path) else { return false };
-    folders(spec).iter().filter_map(|granted| std::fs::canonicalize(granted).ok()).any(|granted| real.starts_with(granted))
+    folders(spec, more)
+        .iter()
+        .filter_map(|granted| std::fs::canonicalize(granted).ok())
+        .any(|granted| real.starts_with(granted))
 }
 
 #[cfg(test)]
@@ -71,17 +80,18 @@ mod tests {
         std::os::unix::fs::symlink("../secret", set.join("out")).unwrap();
         let file = Spec::Path(set.join("a.bin"));
         for name in ["a.bin", "inner/b.bin", ".", "inner/../a.bin"] {
-            assert!(covers(&file, &set.join(name)), "{name}");
+            assert!(covers(&file, &[], &set.join(name)), "{name}");
         }
         for name in ["../secret", "out", "..", "none", "/etc/passwd"] {
-            assert!(!covers(&file, &set.join(name)), "{name}");
+            assert!(!covers(&file, &[], &set.join(name)), "{name}");
         }
-        assert!(covers(&Spec::Path(set.clone()), &set.join("inner")));
+        assert!(covers(&Spec::Path(set.clone()), &[], &set.join("inner")));
         let bytes = Spec::Bytes { name: "cell".to_owned(), bytes: bytes::Bytes::new() };
-        assert!(!covers(&bytes, &set.join("a.bin")));
+        assert!(!covers(&bytes, &[], &set.join("a.bin")));
+        assert!(covers(&bytes, std::slice::from_ref(&set), &set.join("a.bin")));
         // A link that was named by the user is one that leads where the user wants.
         let link = Spec::Path(set.join("out"));
-        assert!(covers(&link, &root.path().join("secret")) && !covers(&link, root.path()));
+        assert!(covers(&link, &[], &root.path().join("secret")) && !covers(&link, &[], root.path()));
     }
 
     #[test]

@@ -32,6 +32,9 @@ pub(super) const PROMPT: Duration = Duration::from_secs(5);
 /// How long a worker may leave a message in its socket. It does nothing but take messages with that thread.
 pub(super) const TAKEN: Duration = Duration::from_secs(5);
 
+/// How long a process that has closed its end of the channel may take to end: the system writes back what it has.
+pub(super) const ENDING: Duration = Duration::from_secs(2);
+
 /// How often a worker says how far it is.
 pub(super) const TICK: Duration = Duration::from_millis(50);
 

@@ -165,7 +165,7 @@ impl Link {
     /// # Errors
     /// `Crashed` for any other file; what opening gives.
     pub(super) fn side_file(&self, path: &Path) -> Result<Source> {
-        if !grants::covers(&self.spec, path) {
+        if !grants::covers(&self.spec, &self.limits.reads, path) {
             return Err(wrong("a file outside of the document's folder"));
         }
         Source::open(&Task::new(), path)
@@ -188,7 +188,7 @@ impl Link {
             spec: self.spec.clone(),
             options: self.options.clone(),
             memory: self.limits.memory(),
-            folders: grants::folders(&self.spec),
+            folders: grants::folders(&self.spec, &self.limits.reads),
         };
         let connection = Connection::start(opening, life.generation, &self.limits)?;
         life.connection = Some(connection.clone());
@@ -303,8 +303,7 @@ impl Handle {
                     call: Some((self.clone(), bytes.clone(), budget)),
                     at: Mutex::new(Birth { generation: connection.generation, request: answer.request }),
                 });
-                let adopter =
-                    Adopter { link: self.link.clone(), made, connection: connection.clone() };
+                let adopter = Adopter { link: self.link.clone(), made, connection: connection.clone() };
                 return self.link.understood(&connection, read(&answer, &adopter));
             }
         }
@@ -392,7 +391,12 @@ impl Handle {
     ///
     /// # Errors
     /// What opening gives there; `Crashed`.
-    pub(super) fn open_inner(self: &Arc<Self>, task: &Task, source: &Source, options: &Options) -> Result<Document> {
+    pub(super) fn open_inner(
+        self: &Arc<Self>,
+        task: &Task,
+        source: &Source,
+        options: &Options,
+    ) -> Result<Document> {
         let opened: Opened = self.call(task, &Call::SourceOpen { options: options.clone() })?;
         Ok(Document {
             source: source.clone(),

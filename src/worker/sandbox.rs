@@ -12,8 +12,8 @@ use super::limits;
 use super::wire::choice;
 use crate::bytes::error::{Error, Result};
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
-    RulesetCreatedAttr, RulesetStatus, Scope,
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset,
+    RulesetAttr, RulesetCreatedAttr, RulesetStatus, Scope,
 };
 use rustix::process::{Resource, Rlimit, setrlimit};
 use seccompiler::{
@@ -209,8 +209,7 @@ fn calls(files_are_bounded: bool) -> std::result::Result<Vec<BpfProgram>, seccom
     let only = |condition: SeccompCondition| SeccompRule::new(vec![condition]);
     let thread = libc::CLONE_THREAD as u64;
 
-    let mut fatal: BTreeMap<i64, Vec<SeccompRule>> =
-        FATAL.iter().map(|call| (*call, Vec::new())).collect();
+    let mut fatal: BTreeMap<i64, Vec<SeccompRule>> = FATAL.iter().map(|call| (*call, Vec::new())).collect();
     // A clone that is no thread is a process.
     fatal.insert(libc::SYS_clone, vec![only(masked(0, thread, 0)?)?]);
 

@@ -7,6 +7,7 @@ use super::limits;
 use super::objects::{Keeper, Key, Registry};
 use super::sandbox::{self, Level};
 use super::wire::{In, Out, Wire};
+use crate::bytes::display;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::guard::guarded;
 use crate::bytes::source::{self, Source};
@@ -73,7 +74,10 @@ pub fn serve() -> ExitCode {
     let is_ours = rustix::net::sockopt::socket_type(socket())
         .is_ok_and(|kind| kind == rustix::net::SocketType::SEQPACKET);
     if gone.is_err() || !is_ours {
-        eprintln!("gander {}: this is started by Gander itself, to read a file apart from it", super::ARGUMENT);
+        eprintln!(
+            "gander {}: this is started by Gander itself, to read a file apart from it",
+            super::ARGUMENT
+        );
         return ExitCode::from(2);
     }
     let mut receiver = Receiver::new();
@@ -82,6 +86,7 @@ pub fn serve() -> ExitCode {
         _ => return ExitCode::SUCCESS,
     };
     let (id, opening) = opening;
+    // What it may open is allowed by where it is; what it opens is named as it was given.
     match sandbox::enter(&opening.folders, opening.memory) {
         Ok(level) => {
             let _ = WORKER.level.set(level);
@@ -110,7 +115,8 @@ fn take_messages(receiver: &mut Receiver) -> ExitCode {
     loop {
         let is_idle = WORKER.queue.lock().running.is_empty();
         let tick = Timespec { tv_sec: 0, tv_nsec: limits::TICK.subsec_nanos().into() };
-        let ready = poll(&mut [PollFd::from_borrowed_fd(socket(), PollFlags::IN)], (!is_idle).then_some(&tick));
+        let ready =
+            poll(&mut [PollFd::from_borrowed_fd(socket(), PollFlags::IN)], (!is_idle).then_some(&tick));
         if matches!(ready, Ok(1..)) {
             match receiver.receive(socket()) {
                 Ok(Some(message)) => take(message),
@@ -235,6 +241,8 @@ fn do_job(job: Job, task: &Task) {
             finish(id, limits::ANSWER, opened);
         }
         Job::Call { id, key, budget, call } => {
+            #[cfg(debug_assertions)]
+            super::misbehave::at_call();
             let Some(registry) = WORKER.registry.get() else {
                 return finish(id, budget, Err(Error::bug("nothing was opened")));
             };
@@ -319,14 +327,29 @@ fn source_of(spec: Spec) -> Result<Source> {
 
 /// Opens a source, and says what it is.
 pub(super) fn opened(task: &Task, source: &Source, options: &Options) -> Result<Opened> {
+    #[cfg(debug_assertions)]
+    super::misbehave::at_opening(options)?;
     let document = formats::ALL.open_source(task, source, options)?;
+    let mut remarks = document.remarks;
+    remarks.extend(refusals());
     Ok(Opened {
         level: WORKER.level.get().copied().unwrap_or(Level::Process),
         format: document.format,
         length: source.known_len(),
-        remarks: document.remarks,
+        remarks,
         broken_promise: document.broken_promise,
         options: document.options,
         root: std::sync::Arc::try_unwrap(document.root).unwrap_or_else(|shared| shared.as_ref().clone()),
+    })
+}
+
+/// What the document names and this process may not open, in a sentence.
+pub(super) fn refusals() -> Option<String> {
+    let refused: Vec<String> = source::take_refused().iter().map(|path| path.display().to_string()).collect();
+    (!refused.is_empty()).then(|| {
+        format!(
+            "it names what lies outside of its folder, which its reader may not open: {}; --reads FOLDER allows it",
+            display::harmless(&refused.join(", "), 1_000)
+        )
     })
 }

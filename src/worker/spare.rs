@@ -25,6 +25,11 @@ pub(super) fn take(program: &Path) -> Result<Process> {
     Ok(process)
 }
 
+/// A worker that is ready.
+pub(super) fn put(program: PathBuf, process: Process) {
+    *SPARE.lock() = Some((program, process));
+}
+
 /// From now on one worker waits for the next document.
 pub(super) fn keep(program: &Path) {
     *KEPT.lock() = Some(program.to_owned());

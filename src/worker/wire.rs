@@ -16,6 +16,7 @@ pub(super) use tree::{is_in_a_file, put_inferred, take_inferred};
 use super::link::Adopter;
 use super::objects::Keeper;
 use crate::bytes::error::{Error, Result};
+use crate::data::content::Graph;
 use ::arrow::buffer::Buffer;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
@@ -41,11 +42,13 @@ pub(super) struct Out<'a> {
     pub(super) level: u32,
     /// How deep in coordinates of coordinates.
     pub(super) coordinates: u32,
+    /// Graphs that were sent.
+    graphs: Vec<Arc<Graph>>,
 }
 
 impl<'a> Out<'a> {
     pub(super) fn new(keeper: Option<Keeper<'a>>) -> Self {
-        Out { bytes: Vec::new(), keeper, fault: None, level: 0, coordinates: 0 }
+        Out { bytes: Vec::new(), keeper, fault: None, level: 0, coordinates: 0, graphs: Vec::new() }
     }
 
     /// The bytes of a value of which nothing stays here.
@@ -68,17 +71,19 @@ pub(super) struct In<'a> {
     whole: Option<Buffer>,
     /// Whoever asks for things that stay in the other process.
     pub(super) adopter: Option<&'a Adopter>,
+    /// Graphs that were received.
+    graphs: Vec<Arc<Graph>>,
 }
 
 impl<'a> In<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
-        In { rest: bytes, depth: 0, whole: None, adopter: None }
+        In { rest: bytes, depth: 0, whole: None, adopter: None, graphs: Vec::new() }
     }
 
     /// Of a reply: with who asks for what stays in the other process.
     pub(super) fn reply(whole: &'a Buffer, skip: usize, adopter: &'a Adopter) -> Self {
         let rest = whole.as_slice().get(skip..).unwrap_or_default();
-        In { rest, depth: 0, whole: Some(whole.clone()), adopter: Some(adopter) }
+        In { rest, depth: 0, whole: Some(whole.clone()), adopter: Some(adopter), graphs: Vec::new() }
     }
 
     fn take(&mut self, count: usize) -> Result<&'a [u8]> {

@@ -230,7 +230,11 @@ impl Wire for Record {
     fn read(from: &mut In<'_>) -> Result<Self> {
         let (fields, size) = (Vec::<Field>::read(from)?, u64::read(from)?);
         let inside = |field: &Field| {
-            field.bytes().ok().and_then(|bytes| field.offset.checked_add(bytes)).is_some_and(|end| end <= size)
+            field
+                .bytes()
+                .ok()
+                .and_then(|bytes| field.offset.checked_add(bytes))
+                .is_some_and(|end| end <= size)
         };
         if size > limits::CHUNK || !fields.iter().all(inside) {
             return Err(wrong("a field that lies outside of its record"));

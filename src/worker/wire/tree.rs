@@ -84,12 +84,36 @@ kept! {
 choice!(Content { 0 Table(table); 1 Array(array); 2 Image(image); 3 Text(text); 4 Graph(graph); 5 Bytes(source); });
 
 record!(ArrayFacts {
-    word, chunks, codecs, byte_order, bytes_stored, byte_each, details, unit, times, axes, world, scaling, value_names,
+    word,
+    chunks,
+    codecs,
+    byte_order,
+    bytes_stored,
+    byte_each,
+    details,
+    unit,
+    times,
+    axes,
+    world,
+    scaling,
+    value_names,
     sound,
 });
 record!(Axis { name, unit, coordinate, regular, times, heading });
 record!(ImageInfo {
-    width, height, channels, bits, sample, alpha, frames, frame_times, frame_axes, sides, levels, orientation, details,
+    width,
+    height,
+    channels,
+    bits,
+    sample,
+    alpha,
+    frames,
+    frame_times,
+    frame_axes,
+    sides,
+    levels,
+    orientation,
+    details,
 });
 record!(Timeline { versions, at });
 record!(Encoded { format, source, at, big, version });
@@ -101,11 +125,11 @@ record!(Part { what, location });
 /// Which columns have inferred types, and these.
 pub(in crate::worker) fn put_inferred(table: &dyn Table, out: &mut Out<'_>) {
     let columns = table.schema().fields().len();
-    let types: Vec<(usize, &DataType)> =
-        (0..columns).filter_map(|n| Some((n, table.inferred(n)?))).collect();
+    let types: Vec<(usize, &DataType)> = (0..columns).filter_map(|n| Some((n, table.inferred(n)?))).collect();
     types.iter().map(|(n, _)| *n).collect::<Vec<usize>>().put(out);
     if !types.is_empty() {
-        let fields: Vec<Field> = types.iter().map(|(_, kind)| Field::new("", (*kind).clone(), true)).collect();
+        let fields: Vec<Field> =
+            types.iter().map(|(_, kind)| Field::new("", (*kind).clone(), true)).collect();
         Arc::new(Schema::new(fields)).put(out);
     }
 }
@@ -397,6 +421,26 @@ fn take_ports(ids: &[ValueId], from: &mut In<'_>) -> Result<Vec<Port>> {
     Vec::<Numbered>::read(from)?.into_iter().map(one).collect()
 }
 
+/// A graph that may be the body of several nodes: it is sent once, and named after that. (Bodies of bodies would be sent
+/// as often as there are ways to them.)
+fn put_shared(graph: &Arc<Graph>, out: &mut Out<'_>) {
+    let known = out.graphs.iter().position(|other| Arc::ptr_eq(other, graph));
+    known.map(|at| at as u32).put(out);
+    if known.is_none() {
+        graph.put(out);
+        out.graphs.push(graph.clone());
+    }
+}
+
+fn take_shared(from: &mut In<'_>) -> Result<Arc<Graph>> {
+    if let Some(at) = Option::<u32>::read(from)? {
+        return from.graphs.get(at as usize).cloned().ok_or_else(|| wrong("a graph that was not sent"));
+    }
+    let graph: Arc<Graph> = Wire::read(from)?;
+    from.graphs.push(graph.clone());
+    Ok(graph)
+}
+
 /// Made anew from its nodes and values, so that who makes and who takes a value is concluded here.
 impl Wire for Graph {
     fn put(&self, out: &mut Out<'_>) {
@@ -413,7 +457,11 @@ impl Wire for Graph {
             put_ports(&node.inputs, out);
             put_ports(&node.outputs, out);
             node.attributes.put(out);
-            node.subgraphs.put(out);
+            super::put_count(node.subgraphs.len(), out);
+            for (name, graph) in &node.subgraphs {
+                name.put(out);
+                put_shared(graph, out);
+            }
             node.function.put(out);
         }
     }
@@ -436,7 +484,9 @@ impl Wire for Graph {
             let (name, operator, domain, group) = Wire::read(from)?;
             let (inputs, outputs) = (take_ports(&ids, from)?, take_ports(&ids, from)?);
             let attributes = Wire::read(from)?;
-            let subgraphs = from.deeper(Wire::read)?;
+            let subgraphs = (0..from.count()?)
+                .map(|_| Ok((Wire::read(from)?, from.deeper(take_shared)?)))
+                .collect::<Result<_>>()?;
             let function = Wire::read(from)?;
             builder.node(Operation {
                 name,
