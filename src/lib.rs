@@ -44,9 +44,10 @@
 //! 2. [`data`]: data, whatever file holds them
 //! 3. [`engines`]: what several formats are read and written by
 //! 4. [`formats`]: each format in a folder of its own; none knows another
-//! 5. [`query`]: SQL, filters, sorting; a result is a table again; the only room with an asynchronous runtime
-//! 6. [`convert`]: any content to any writer that accepts its kind; files that are whole or not there
-//! 7. [`jobs`]: worker threads and the slots that views ask
+//! 5. [`worker`]: files read in processes of their own, shut in; proxies that stand for what reads there
+//! 6. [`query`]: SQL, filters, sorting; a result is a table again; the only room with an asynchronous runtime
+//! 7. [`convert`]: any content to any writer that accepts its kind; files that are whole or not there
+//! 8. [`jobs`]: worker threads and the slots that views ask
 //!
 //! # Adding a format
 //! 1. `src/formats/<kind>/<id>.rs`: the module's head says what the format is and links its
@@ -101,7 +102,9 @@
 //! 10. What is kept of decoded bytes is counted in one budget, [`DECODED`](bytes::cache::DECODED): in a
 //!     [`Cache`](bytes::cache::Cache), or by [`Reservation`](bytes::cache::Reservation).
 //! 11. Detection is pure and sees only a [`Head`](data::sniff::Head); content beats the extension.
-//! 12. Nothing that a file holds makes a reader panic: outside of tests there is no `unwrap` and no index that is not
+//! 12. What reads may stand in another process ([`worker`]): the traits of [`data`] are all that others know of it, what
+//!     they give is owned, and what is new in them crosses the border or does not compile.
+//! 13. Nothing that a file holds makes a reader panic: outside of tests there is no `unwrap` and no index that is not
 //!     checked (clippy's lints below); where one is allowed, the reason says why it holds.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests read their fixtures whole"))]
@@ -123,6 +126,8 @@ pub mod engines;
 pub mod formats;
 pub mod jobs;
 pub mod query;
+#[cfg(target_os = "linux")]
+pub mod worker;
 
 pub use bytes::error::{Error, ErrorKind, Result};
 pub use bytes::source::Source;

@@ -7,6 +7,7 @@ mod convert;
 mod fixtures;
 mod golden;
 mod hdf5;
+mod isolated;
 mod json;
 mod lazy;
 mod losses;

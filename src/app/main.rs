@@ -7,6 +7,7 @@ mod cli;
 mod gui;
 
 use clap::{Parser, Subcommand};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -18,6 +19,12 @@ struct Arguments {
     command: Option<Command>,
     #[command(flatten)]
     window: Window,
+    /// Read each file in a process of its own that can do nothing else: what a file does to its reader ends there
+    #[arg(long, global = true)]
+    isolate: bool,
+    /// A folder that isolated readers may read beside that of their file, where a file names others
+    #[arg(long, global = true, value_name = "FOLDER")]
+    reads: Vec<PathBuf>,
     /// Files and folders to open in the window
     files: Vec<PathBuf>,
 }
@@ -42,6 +49,9 @@ struct Window {
     renderer: Option<String>,
 }
 
+/// What asks for readers in processes of their own.
+const ISOLATE: &str = "--isolate";
+
 fn size(text: &str) -> Result<(f32, f32), String> {
     let sides = text.split_once('x').and_then(|(w, h)| Some((w.parse().ok()?, h.parse().ok()?)));
     sides.ok_or_else(|| "it is written as 1400x900".to_owned())
@@ -65,8 +75,37 @@ enum Command {
     Formats(cli::formats::Args),
 }
 
+/// From now on files are read in processes of their own.
+#[cfg(target_os = "linux")]
+fn isolate(arguments: &Arguments) -> Result<(), &'static str> {
+    let reads = arguments.reads.clone();
+    gander::worker::isolate(gander::worker::Limits { reads, ..Default::default() });
+    Ok(())
+}
+
+/// Nothing shuts a process in here yet.
+#[cfg(not(target_os = "linux"))]
+fn isolate(_arguments: &Arguments) -> Result<(), &'static str> {
+    Err("--isolate: there are isolated readers on Linux only")
+}
+
 fn main() -> ExitCode {
-    let words = match std::env::args_os().map(|word| word.into_string()).collect::<Result<Vec<_>, _>>() {
+    #[cfg(target_os = "linux")]
+    if std::env::args_os().nth(1).is_some_and(|word| word == gander::worker::ARGUMENT) {
+        return gander::worker::serve();
+    }
+    let mut words: Vec<OsString> = std::env::args_os().collect();
+    // Before a command it would be the window's own.
+    let isolated = words.get(1).is_some_and(|word| word == ISOLATE);
+    if isolated {
+        words.remove(1);
+    }
+    #[cfg(target_os = "linux")]
+    if isolated || words.iter().any(|word| word == ISOLATE) {
+        // The first thing that this program does: it has one thread.
+        gander::worker::fork_first();
+    }
+    let words = match words.iter().map(|word| word.clone().into_string()).collect::<Result<Vec<_>, _>>() {
         Ok(words) => match cli::convert::rewritten(words) {
             Ok(words) => words.into_iter().map(Into::into).collect(),
             Err(help) => {
@@ -75,9 +114,14 @@ fn main() -> ExitCode {
             }
         },
         // Names that are no UTF-8 are files, not options.
-        Err(_) => std::env::args_os().collect::<Vec<_>>(),
+        Err(_) => words,
     };
     let arguments = Arguments::parse_from(words);
+    if (isolated || arguments.isolate || !arguments.reads.is_empty())
+        && let Err(words) = isolate(&arguments)
+    {
+        return cli::usage(words);
+    }
     if arguments.command.is_none() {
         // A window stays open for days.
         gander::bytes::cache::keep_little();

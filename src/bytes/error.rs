@@ -25,6 +25,10 @@ pub enum ErrorKind {
     Cancelled,
     /// A mistake in Gander (a caught panic, a broken invariant).
     Bug,
+    /// The process that read the file died, or was ended.
+    Crashed,
+    /// The file refers to another one, outside of its own folder, which its reader may not open.
+    Refused,
 }
 
 impl ErrorKind {
@@ -38,6 +42,8 @@ impl ErrorKind {
             ErrorKind::OtherFormat => "other format",
             ErrorKind::Cancelled => "cancelled",
             ErrorKind::Bug => "bug",
+            ErrorKind::Crashed => "crashed",
+            ErrorKind::Refused => "refused",
         }
     }
 }
@@ -68,6 +74,12 @@ struct Inner {
 }
 
 impl Error {
+    /// An error of this class, whose message is worded as that of the class.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "for workers"))]
+    pub(crate) fn of_kind(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self::new(kind, message)
+    }
+
     fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Error(Box::new(Inner {
             kind,
@@ -113,6 +125,16 @@ impl Error {
     /// A broken invariant of our own.
     pub fn bug(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Bug, message)
+    }
+
+    /// The process that read the file died. `message` is a sentence about it.
+    pub fn crashed(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Crashed, message)
+    }
+
+    /// A file that the reader may not open. `message` is a sentence about it.
+    pub fn refused(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Refused, message)
     }
 
     /// Says first which part it is of: "chunk [3, 0]: …". A cancellation is of none.
@@ -169,6 +191,12 @@ impl Error {
         self.0.at
     }
 
+    /// The path of the node, where it is known.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "for workers"))]
+    pub(crate) fn node(&self) -> Option<&str> {
+        self.0.node.as_deref()
+    }
+
     /// The file's path, where it is known.
     pub fn file(&self) -> Option<&str> {
         self.0.file.as_deref()
@@ -187,7 +215,11 @@ impl Error {
             ErrorKind::Unsupported => format!("unsupported: {}", inner.message),
             ErrorKind::Limit => format!("over a limit: {}", inner.message),
             ErrorKind::Bug => format!("a mistake in Gander: {}", inner.message),
-            ErrorKind::Io | ErrorKind::Cancelled | ErrorKind::OtherFormat => inner.message.clone(),
+            ErrorKind::Io
+            | ErrorKind::Cancelled
+            | ErrorKind::OtherFormat
+            | ErrorKind::Crashed
+            | ErrorKind::Refused => inner.message.clone(),
         };
         if let Some(node) = &inner.node {
             text = format!("{node}: {text}");

@@ -27,9 +27,12 @@ use crate::bytes::limits;
 use crate::bytes::task::Task;
 use bytes::Bytes;
 use map::MappedFile;
+use parking_lot::Mutex;
+use std::any::Any;
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Named bytes, or a folder. Cheap to clone.
 #[derive(Clone)]
@@ -79,6 +82,10 @@ pub trait ReadAt: Send + Sync {
     fn len(&self, task: &Task) -> Result<u64>;
     /// Fills `out` from `offset`; fewer bytes only at the end of the stream. Returns how many.
     fn read_at(&self, task: &Task, offset: u64, out: &mut [u8]) -> Result<usize>;
+    /// Itself, for who made it and wants to know it again.
+    fn as_any(&self) -> Option<&dyn Any> {
+        None
+    }
 }
 
 /// Bytes that are made on demand, with a guard around what makes them.
@@ -95,6 +102,10 @@ impl ReadAt for GuardedStream {
 
     fn read_at(&self, task: &Task, offset: u64, out: &mut [u8]) -> Result<usize> {
         guarded(|| self.0.read_at(task, offset, out))
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        self.0.as_any()
     }
 }
 
@@ -115,12 +126,49 @@ pub struct Entry {
 /// allocator gives memory back to the system each time.
 pub const OWNED: u64 = 8 << 20;
 
+/// Whether the system bounds what this process may open.
+static CONFINED: AtomicBool = AtomicBool::new(false);
+
+/// Says that from now on the system bounds what this process may open: a file that may not be opened is refused then,
+/// whatever its permissions are.
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "for workers"))]
+pub(crate) fn confine() {
+    CONFINED.store(true, Ordering::Relaxed);
+}
+
+/// What was refused so, the first few.
+static REFUSED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// How many of them are kept.
+const REFUSALS: usize = 8;
+
+/// The files and folders that this process may not open and was to, the first few, since this was asked last.
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "for workers"))]
+pub(crate) fn take_refused() -> Vec<PathBuf> {
+    std::mem::take(&mut *REFUSED.lock())
+}
+
+/// An error of opening `path`.
+fn not_opened(error: std::io::Error, path: &Path) -> Error {
+    let error = match error.kind() {
+        std::io::ErrorKind::PermissionDenied if CONFINED.load(Ordering::Relaxed) => {
+            let mut refused = REFUSED.lock();
+            if refused.len() < REFUSALS && !refused.iter().any(|known| known == path) {
+                refused.push(path.to_owned());
+            }
+            Error::refused("it lies outside of the document's folder, which is all that its reader may open")
+        }
+        _ => error.into(),
+    };
+    error.in_file(path.display())
+}
+
 impl Source {
     /// Opens a file or a folder. Files are opened read-only and mapped; nothing is read. A name in the notation of
     /// shells for several files (`train-{000000..000123}.tar`), where there is no file of just that name, is a folder in
     /// which nothing but these lies.
     pub fn open(_task: &Task, path: &Path) -> Result<Source> {
-        let named = |e: std::io::Error| Error::from(e).in_file(path.display());
+        let named = |e: std::io::Error| not_opened(e, path);
         let meta = match std::fs::metadata(path) {
             Ok(meta) => meta,
             Err(error) => return Source::several(path).ok_or_else(|| named(error)),
@@ -130,7 +178,7 @@ impl Source {
             std::fs::read_dir(path).map_err(named)?;
             Backing::Folder
         } else if meta.is_file() {
-            Backing::File(MappedFile::open(path).map_err(|e| e.in_file(path.display()))?)
+            Backing::File(MappedFile::open(path)?)
         } else {
             return Err(Error::unsupported("not a file or folder, but a device, socket or pipe")
                 .in_file(path.display()));
@@ -257,6 +305,15 @@ impl Source {
             Backing::Slice { len, .. } => Some(*len),
             Backing::Stream(stream) => stream.known_len(),
             Backing::Folder | Backing::Files(_) => None,
+        }
+    }
+
+    /// What makes the bytes, where it is a `T`.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "for workers"))]
+    pub(crate) fn made_by<T: Any>(&self) -> Option<&T> {
+        match &self.0.backing {
+            Backing::Stream(stream) => stream.as_any()?.downcast_ref(),
+            _ => None,
         }
     }
 
@@ -422,7 +479,7 @@ impl Source {
             }
             return Ok(entries);
         }
-        for entry in std::fs::read_dir(path).map_err(|e| Error::from(e).in_file(path.display()))? {
+        for entry in std::fs::read_dir(path).map_err(|e| not_opened(e, path))? {
             task.check()?;
             let Ok(entry) = entry else { continue };
             // Follows links; a dangling one is listed as an empty file and fails when opened.
@@ -440,7 +497,7 @@ impl Source {
     pub fn some_entries(&self, task: &Task, most: usize) -> Result<Vec<Entry>> {
         let path = self.folder_path()?;
         let mut entries = Vec::new();
-        for entry in std::fs::read_dir(path).map_err(|e| Error::from(e).in_file(path.display()))?.take(most) {
+        for entry in std::fs::read_dir(path).map_err(|e| not_opened(e, path))?.take(most) {
             if entries.len().is_multiple_of(1_024) {
                 task.check()?;
             }

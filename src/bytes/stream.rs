@@ -18,6 +18,7 @@ mod tests;
 pub use chained::Chained;
 pub use feed::Feed;
 pub use frames::Frames;
+pub(crate) use spool::{ask_for_files, temporary};
 pub use spooled::Spooled;
 
 use crate::bytes::error::{Error, Result};

@@ -296,6 +296,12 @@ impl BytePlace {
         self.is_in(&base).then(|| self.offset.checked_sub(start.start)).flatten()
     }
 
+    /// The source that it is a byte of, which is no slice of another, and where in it.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "for workers"))]
+    pub(crate) fn base(&self) -> (&Source, u64) {
+        (&self.source, self.offset)
+    }
+
     /// The path of its file, where it is one on disk.
     pub fn path(&self) -> Option<&std::path::Path> {
         self.source.path()

@@ -14,7 +14,7 @@ use crate::data::node::{Children, Node};
 use crate::data::security::Report;
 use crate::data::sniff::{self, Head, Verdict};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// An opened file or folder.
 #[derive(Clone)]
@@ -33,6 +33,23 @@ pub struct Document {
     pub options: Options,
 }
 
+/// Where sources are opened, if that is not in this process.
+pub(crate) trait Elsewhere: Send + Sync {
+    /// Opens a source with formats of this list; `None` where it is to be opened here.
+    fn open(&self, list: Formats, task: &Task, source: &Source, options: &Options) -> Opened;
+}
+
+/// A document that was opened elsewhere, if it was.
+pub(crate) type Opened = Option<Result<Document>>;
+
+static ELSEWHERE: OnceLock<Box<dyn Elsewhere>> = OnceLock::new();
+
+/// From now on sources are opened there. Only the first one counts.
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "for workers"))]
+pub(crate) fn open_elsewhere(place: impl Elsewhere + 'static) {
+    let _ = ELSEWHERE.set(Box::new(place));
+}
+
 impl Formats {
     /// Opens a path. Options: `format` forces a format by its id; the rest are the format's own.
     pub fn open(self, task: &Task, path: &Path, options: &Options) -> Result<Document> {
@@ -46,6 +63,16 @@ impl Formats {
     /// `Malformed` for an empty file and where the format's own header cannot be read; a panic in a
     /// parser ends as `Bug`.
     pub fn open_source(self, task: &Task, source: &Source, options: &Options) -> Result<Document> {
+        if let Some(elsewhere) = ELSEWHERE.get()
+            && let Some(document) = elsewhere.open(self, task, source, options)
+        {
+            return document;
+        }
+        self.open_here(task, source, options)
+    }
+
+    /// Opens a source in this process.
+    fn open_here(self, task: &Task, source: &Source, options: &Options) -> Result<Document> {
         let head = guarded(|| Head::read(task, source, self))?;
         if !head.is_folder && head.first.is_empty() {
             let named =

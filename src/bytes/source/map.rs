@@ -63,7 +63,11 @@ impl Identity {
 
 impl MappedFile {
     pub(super) fn open(path: &Path) -> Result<Self> {
-        let file = File::open(path)?;
+        let file = File::open(path).map_err(|e| super::not_opened(e, path))?;
+        Self::of(file).map_err(|e| e.in_file(path.display()))
+    }
+
+    fn of(file: File) -> Result<Self> {
         let identity = Identity::of(&file)?;
         let (map, bytes) = if identity.size == 0 {
             (None, Bytes::new())

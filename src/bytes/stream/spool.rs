@@ -104,8 +104,24 @@ impl Spool {
     }
 }
 
-/// A new file without a name. `/var/tmp` rather than `/tmp`, which is often memory.
-fn temporary(what: &str) -> Result<File> {
+/// Makes files for a process that may not.
+type Asked = fn(&str) -> Result<File>;
+static ASKED: OnceLock<Asked> = OnceLock::new();
+
+/// From now on temporary files are asked for rather than made: this process may not make any.
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "for workers"))]
+pub(crate) fn ask_for_files(asked: Asked) {
+    let _ = ASKED.set(asked);
+}
+
+/// A new file without a name. `/var/tmp` rather than `/tmp`, which is often memory. `what` is kept in it, for errors.
+///
+/// # Errors
+/// What making it gives.
+pub(crate) fn temporary(what: &str) -> Result<File> {
+    if let Some(asked) = ASKED.get() {
+        return asked(what);
+    }
     let named = std::env::var_os("TMPDIR").map(PathBuf::from);
     let folders = named.into_iter().chain([PathBuf::from("/var/tmp"), std::env::temp_dir()]);
     let mut last = None;

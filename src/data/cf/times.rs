@@ -4,13 +4,13 @@
 #[derive(Clone, Debug, PartialEq)]
 pub struct Times {
     /// Seconds of one unit.
-    unit: f64,
+    pub(crate) unit: f64,
     /// Seconds from the calendar's year 0 to the moment that zero stands for, and the part of a second.
-    epoch: i64,
-    part: f64,
-    calendar: Calendar,
+    pub(crate) epoch: i64,
+    pub(crate) part: f64,
+    pub(crate) calendar: Calendar,
     /// The offset that the file names after the date, in minutes; only shown.
-    zone: i32,
+    pub(crate) zone: i32,
 }
 
 /// How long years are (CF 4.4.1).

@@ -1,0 +1,103 @@
+//! Which files a document's reader may open: its own, and what lies in their folder; of a folder that is opened all of
+//! it. References that lead elsewhere are refused.
+
+use super::calls::Spec;
+use super::limits;
+use std::path::{Path, PathBuf};
+
+/// The files and folders that a worker may open, with what is below them; `more` beside the document's own.
+pub(super) fn folders(spec: &Spec, more: &[PathBuf]) -> Vec<PathBuf> {
+    let mut all = own(spec);
+    all.extend_from_slice(more);
+    all
+}
+
+fn own(spec: &Spec) -> Vec<PathBuf> {
+    let path = match spec {
+        Spec::Path(path) | Spec::Part { path, .. } => path,
+        Spec::Bytes { .. } => return Vec::new(),
+    };
+    if path.is_dir() {
+        return vec![path.clone()];
+    }
+    let folder = own_folder(path);
+    // The file itself, too: it may be a link that leads elsewhere.
+    let mut granted = vec![path.clone()];
+    if is_too_much(&folder) {
+        granted.extend(files_in(&folder));
+    } else {
+        granted.push(folder);
+    }
+    granted
+}
+
+/// The folder that a file lies in.
+fn own_folder(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => PathBuf::from("."),
+        Some(parent) => parent.to_owned(),
+        None => path.to_owned(),
+    }
+}
+
+/// Whether a folder holds the life of a user rather than a data set: the root, the home folder, and what lies above it.
+fn is_too_much(folder: &Path) -> bool {
+    let Ok(real) = std::fs::canonicalize(folder) else { return false };
+    let home = std::env::var_os("HOME").and_then(|home| std::fs::canonicalize(home).ok());
+    real.parent().is_none() || home.is_some_and(|home| home.starts_with(&real))
+}
+
+/// The files of a folder, without those that are hidden and without what lies in folders.
+fn files_in(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let is_shown = |name: &std::ffi::OsStr| !name.as_encoded_bytes().starts_with(b".");
+    let shown = entries.flatten().filter(|entry| is_shown(&entry.file_name()));
+    let files = shown.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
+    files.map(|entry| entry.path()).take(limits::FOLDER).collect()
+}
+
+/// Whether a path is one that the worker may open.
+pub(super) fn covers(spec: &Spec, more: &[PathBuf], path: &Path) -> bool {
+    let Ok(real) = std::fs::canonicalize(path) else { return false };
+    folders(spec, more)
+        .iter()
+        .filter_map(|granted| std::fs::canonicalize(granted).ok())
+        .any(|granted| real.starts_with(granted))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reader_may_open_its_own_folder_and_nothing_above_it() {
+        let root = tempfile::tempdir().unwrap();
+        let set = root.path().join("set");
+        std::fs::create_dir_all(set.join("inner")).unwrap();
+        for name in ["a.bin", "inner/b.bin", "../secret"] {
+            std::fs::write(set.join(name), b"x").unwrap();
+        }
+        std::os::unix::fs::symlink("../secret", set.join("out")).unwrap();
+        let file = Spec::Path(set.join("a.bin"));
+        for name in ["a.bin", "inner/b.bin", ".", "inner/../a.bin"] {
+            assert!(covers(&file, &[], &set.join(name)), "{name}");
+        }
+        for name in ["../secret", "out", "..", "none", "/etc/passwd"] {
+            assert!(!covers(&file, &[], &set.join(name)), "{name}");
+        }
+        assert!(covers(&Spec::Path(set.clone()), &[], &set.join("inner")));
+        let bytes = Spec::Bytes { name: "cell".to_owned(), bytes: bytes::Bytes::new() };
+        assert!(!covers(&bytes, &[], &set.join("a.bin")));
+        assert!(covers(&bytes, std::slice::from_ref(&set), &set.join("a.bin")));
+        // A link that was named by the user is one that leads where the user wants.
+        let link = Spec::Path(set.join("out"));
+        assert!(covers(&link, &[], &root.path().join("secret")) && !covers(&link, &[], root.path()));
+    }
+
+    #[test]
+    fn the_root_and_the_home_folder_are_too_much() {
+        assert!(is_too_much(Path::new("/")));
+        let home = PathBuf::from(std::env::var_os("HOME").unwrap());
+        assert!(is_too_much(&home) && !is_too_much(&home.join("no such folder")));
+    }
+}

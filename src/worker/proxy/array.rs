@@ -1,0 +1,219 @@
+//! Arrays.
+
+use crate::bytes::error::Result;
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
+use crate::data::content::array::{ArrayFacts, MissingRegion, Plain, Stored, World};
+use crate::data::content::{Array, Layout};
+use crate::data::dtype::DType;
+use crate::data::location::{BytePlace, Location, Owner};
+use crate::data::quantised::{Block, Code, Quant, Quantised, StoredBlocks};
+use crate::data::region::Region;
+use crate::worker::calls::Call;
+use crate::worker::link::Handle;
+use crate::worker::wire::{In, Out, Wire, is_in_a_file, wrong};
+use arrow::array::ArrayRef;
+use parking_lot::Mutex;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// An array in a worker.
+pub(in crate::worker) struct RemoteArray {
+    handle: Arc<Handle>,
+    dtype: DType,
+    shape: Vec<u64>,
+    is_quantised: bool,
+    /// The elements where they lie in a file as they are delivered: they are read here.
+    plain: Option<Plain>,
+    /// Where these lie.
+    verbatim: Option<(Source, Range<u64>)>,
+    facts: Mutex<Option<ArrayFacts>>,
+}
+
+impl RemoteArray {
+    pub(in crate::worker) fn describe(array: &dyn Array, out: &mut Out<'_>) {
+        array.dtype().put(out);
+        array.shape().to_vec().put(out);
+        array.quantised().is_some().put(out);
+        let verbatim = array.verbatim().filter(|(source, _)| is_in_a_file(source));
+        verbatim.put(out);
+        // An axis may have a coordinate whose axis it is.
+        let facts = (out.coordinates == 0).then(|| array.facts());
+        out.coordinates += 1;
+        facts.put(out);
+        out.coordinates -= 1;
+    }
+
+    pub(in crate::worker) fn described(handle: Arc<Handle>, from: &mut In<'_>) -> Result<Self> {
+        let (dtype, shape) = (DType::read(from)?, Vec::<u64>::read(from)?);
+        let is_quantised = bool::read(from)?;
+        let verbatim = Option::<(Source, Range<u64>)>::read(from)?;
+        let plain = verbatim.clone().and_then(|(source, range)| {
+            let plain = Plain::new(source, range.start, dtype.clone(), shape.clone()).ok()?;
+            plain.verbatim().filter(|(_, bytes)| *bytes == range).map(|_| plain)
+        });
+        let facts = Mutex::new(Option::<ArrayFacts>::read(from)?);
+        Ok(RemoteArray { handle, dtype, shape, is_quantised, plain, verbatim, facts })
+    }
+}
+
+impl Array for RemoteArray {
+    fn dtype(&self) -> &DType {
+        &self.dtype
+    }
+
+    fn shape(&self) -> &[u64] {
+        &self.shape
+    }
+
+    fn read(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<()> {
+        match &self.plain {
+            Some(plain) => plain.read(task, region, out),
+            None => self.handle.fill(task, &Call::ArrayRead { region: region.clone() }, out),
+        }
+    }
+
+    fn unstored(&self, task: &Task, region: &Region) -> Result<Option<Vec<u8>>> {
+        if self.plain.is_some() {
+            return Ok(None);
+        }
+        self.handle.call(task, &Call::ArrayUnstored { region: region.clone() })
+    }
+
+    fn stored(&self, task: &Task) -> Result<Option<Stored>> {
+        let stored: Option<Stored> = self.handle.call(task, &Call::ArrayStored)?;
+        let inside = |stored: &Stored| stored.regions.iter().all(|region| region.check(&self.shape).is_ok());
+        match stored.as_ref().is_none_or(inside) {
+            true => Ok(stored),
+            false => Err(wrong("regions that lie outside of the array")),
+        }
+    }
+
+    fn location(&self, task: &Task, index: &[u64]) -> Result<Option<Location>> {
+        self.handle.call(task, &Call::ArrayLocation { index: index.to_vec() })
+    }
+
+    fn owner(&self, task: &Task, byte: &BytePlace) -> Result<Option<Owner>> {
+        self.handle.call(task, &Call::ArrayOwner { byte: self.handle.link().place(byte) })
+    }
+
+    fn storage(&self) -> Option<(Source, Range<u64>)> {
+        self.handle.known(None, &Call::ArrayStorage)
+    }
+
+    fn verbatim(&self) -> Option<(Source, Range<u64>)> {
+        match &self.verbatim {
+            Some(bytes) => Some(bytes.clone()),
+            None => self.handle.known(None, &Call::ArrayVerbatim),
+        }
+    }
+
+    fn facts(&self) -> ArrayFacts {
+        if let Some(facts) = &*self.facts.lock() {
+            return facts.clone();
+        }
+        let asked: Option<ArrayFacts> = self.handle.prompt(&Call::ArrayFacts);
+        if asked.is_some() {
+            self.facts.lock().clone_from(&asked);
+        }
+        asked.unwrap_or_default()
+    }
+
+    fn column(&self, task: &Task, region: &Region) -> Result<ArrayRef> {
+        if let Some(plain) = &self.plain {
+            return plain.column(task, region);
+        }
+        let column: ArrayRef = self.handle.call(task, &Call::ArrayColumn { region: region.clone() })?;
+        match column.len() as u64 == region.elements()? {
+            true => Ok(column),
+            false => Err(wrong("elements of another number than were asked for")),
+        }
+    }
+
+    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<MissingRegion>> {
+        if let Some(plain) = &self.plain {
+            return plain.read_lenient(task, region, out);
+        }
+        let gaps: Vec<MissingRegion> =
+            self.handle.fill_after(task, &Call::ArrayReadLenient { region: region.clone() }, out)?;
+        let shape = region.shape();
+        match gaps.iter().all(|gap| gap.part.check(&shape).is_ok()) {
+            true => Ok(gaps),
+            false => Err(wrong("gaps outside of what was asked for")),
+        }
+    }
+
+    fn layout(&self, task: &Task) -> Result<Layout> {
+        self.handle.call(task, &Call::ArrayLayout)
+    }
+
+    fn prefetch(&self, task: &Task, region: &Region) {
+        if self.plain.is_none() {
+            let _: Result<()> = self.handle.call(task, &Call::ArrayPrefetch { region: region.clone() });
+        }
+    }
+
+    fn quantised(&self) -> Option<&dyn Quantised> {
+        self.is_quantised.then_some(self)
+    }
+
+    fn checksummed(&self) -> Option<(Source, Range<u64>)> {
+        if self.plain.is_some() && !self.is_quantised {
+            return None;
+        }
+        self.handle.known(None, &Call::ArrayChecksummed)
+    }
+}
+
+impl Quantised for RemoteArray {
+    fn quants(&self, task: &Task, region: &Region) -> Result<Vec<Quant>> {
+        self.handle.call(task, &Call::QuantisedQuants { region: region.clone() })
+    }
+
+    fn blocks(&self) -> Option<StoredBlocks> {
+        self.handle.known(None, &Call::QuantisedBlocks)
+    }
+
+    fn block(&self, task: &Task, index: &[u64]) -> Result<Option<Block>> {
+        self.handle.call(task, &Call::QuantisedBlock { index: index.to_vec() })
+    }
+
+    fn code(&self, task: &Task, index: &[u64]) -> Result<Option<Code>> {
+        self.handle.call(task, &Call::QuantisedCode { index: index.to_vec() })
+    }
+}
+
+/// Coordinates of whole indices, in a worker.
+pub(in crate::worker) struct RemoteWorld {
+    handle: Arc<Handle>,
+    /// The last index, and what it stands for.
+    last: Mutex<Option<(Vec<u64>, Vec<(String, f64, String)>)>>,
+}
+
+impl RemoteWorld {
+    pub(in crate::worker) fn describe(_world: &dyn World, _out: &mut Out<'_>) {}
+
+    pub(in crate::worker) fn described(handle: Arc<Handle>, _from: &mut In<'_>) -> Result<Self> {
+        Ok(RemoteWorld { handle, last: Mutex::default() })
+    }
+}
+
+impl std::fmt::Debug for RemoteWorld {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RemoteWorld").finish_non_exhaustive()
+    }
+}
+
+impl World for RemoteWorld {
+    fn at(&self, index: &[u64]) -> Vec<(String, f64, String)> {
+        if let Some((of, known)) = &*self.last.lock()
+            && of == index
+        {
+            return known.clone();
+        }
+        let at: Vec<(String, f64, String)> =
+            self.handle.known(Vec::new(), &Call::WorldAt { index: index.to_vec() });
+        *self.last.lock() = Some((index.to_vec(), at.clone()));
+        at
+    }
+}

@@ -1,0 +1,355 @@
+//! The worker's end: one thread takes messages, others answer them.
+
+use super::answers;
+use super::calls::{Call, Event, Opened, Opening, Priority, Request, Spec};
+use super::channel::{self, Message, Receiver};
+use super::limits;
+use super::objects::{Keeper, Key, Registry};
+use super::sandbox::{self, Level};
+use super::wire::{In, Out, Wire};
+use crate::bytes::display;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::guard::guarded;
+use crate::bytes::source::{self, Source};
+use crate::bytes::stream;
+use crate::bytes::task::Task;
+use crate::data::format::Options;
+use crate::formats;
+use parking_lot::{Condvar, Mutex};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::collections::{HashMap, VecDeque};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{LazyLock, OnceLock};
+use std::time::Instant;
+
+/// The stack of a thread that answers, in bytes: as much as the first thread of a program has.
+const STACK: usize = 8 << 20;
+
+/// What all threads of a worker share.
+#[derive(Default)]
+struct Worker {
+    registry: OnceLock<Registry>,
+    level: OnceLock<Level>,
+    queue: Mutex<Queue>,
+    work: Condvar,
+    /// Files that were asked for, and those that came.
+    files: Mutex<HashMap<u64, Option<Result<OwnedFd>>>>,
+    arrived: Condvar,
+    asks: AtomicU64,
+}
+
+#[derive(Default)]
+struct Queue {
+    seen: VecDeque<Job>,
+    background: VecDeque<Job>,
+    running: HashMap<u64, Running>,
+    idle: usize,
+    threads: usize,
+}
+
+/// A request that waits or that somebody works on.
+struct Running {
+    task: Task,
+    told: (u64, u64, String),
+}
+
+enum Job {
+    Open(u64, Box<Opening>),
+    Call { id: u64, key: Key, budget: u64, call: Box<Call> },
+}
+
+static WORKER: LazyLock<Worker> = LazyLock::new(Worker::default);
+
+/// The channel is where other programs have their input.
+fn socket() -> BorrowedFd<'static> {
+    static INPUT: LazyLock<std::io::Stdin> = LazyLock::new(std::io::stdin);
+    INPUT.as_fd()
+}
+
+/// Does what a worker does, until the program that started it is gone.
+pub fn serve() -> ExitCode {
+    let gone = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+    let is_ours = rustix::net::sockopt::socket_type(socket())
+        .is_ok_and(|kind| kind == rustix::net::SocketType::SEQPACKET);
+    if gone.is_err() || !is_ours {
+        eprintln!(
+            "gander {}: this is started by Gander itself, to read a file apart from it",
+            super::ARGUMENT
+        );
+        return ExitCode::from(2);
+    }
+    let mut receiver = Receiver::new();
+    let opening = match receiver.receive(socket()).ok().flatten().map(|message| request(&message)) {
+        Some(Ok(Request::Open { id, opening })) => (id, opening),
+        _ => return ExitCode::SUCCESS,
+    };
+    let (id, opening) = opening;
+    // What it may open is allowed by where it is; what it opens is named as it was given.
+    match sandbox::enter(&opening.folders, opening.memory) {
+        Ok(level) => {
+            let _ = WORKER.level.set(level);
+        }
+        Err(error) => {
+            tell(&Event::Failed { id, error }, true);
+            return ExitCode::from(1);
+        }
+    }
+    source::confine();
+    stream::ask_for_files(asked);
+    enqueue(Priority::Seen, id, Job::Open(id, opening));
+    take_messages(&mut receiver)
+}
+
+fn request(message: &Message) -> Result<Request> {
+    let mut from = In::new(&message.bytes);
+    let request = Request::read(&mut from)?;
+    from.end()?;
+    Ok(request)
+}
+
+/// Takes messages, and says at each tick how far everything is.
+fn take_messages(receiver: &mut Receiver) -> ExitCode {
+    let mut told = Instant::now();
+    loop {
+        let is_idle = WORKER.queue.lock().running.is_empty();
+        let tick = Timespec { tv_sec: 0, tv_nsec: limits::TICK.subsec_nanos().into() };
+        let ready =
+            poll(&mut [PollFd::from_borrowed_fd(socket(), PollFlags::IN)], (!is_idle).then_some(&tick));
+        if matches!(ready, Ok(1..)) {
+            match receiver.receive(socket()) {
+                Ok(Some(message)) => take(message),
+                // Whoever asks is gone.
+                Ok(None) | Err(_) => std::process::exit(0),
+            }
+        }
+        if !is_idle && told.elapsed() >= limits::TICK {
+            told = Instant::now();
+            tell_progress();
+        }
+    }
+}
+
+fn take(mut message: Message) {
+    match request(&message) {
+        Ok(Request::Call { id, request, ordinal, budget, priority, call }) => {
+            enqueue(priority, id, Job::Call { id, key: (request, ordinal), budget, call });
+        }
+        Ok(Request::Cancel { id }) => {
+            if let Some(running) = WORKER.queue.lock().running.get(&id) {
+                running.task.cancel();
+            }
+        }
+        Ok(Request::Release { keys }) => {
+            if let Some(registry) = WORKER.registry.get() {
+                registry.release(&keys);
+            }
+        }
+        Ok(Request::File { ask, error }) => {
+            let file = match (error, message.descriptors.pop()) {
+                (Some(error), _) => Err(error),
+                (None, Some(file)) => Ok(file),
+                (None, None) => Err(Error::bug("a temporary file did not arrive")),
+            };
+            if let Some(place) = WORKER.files.lock().get_mut(&ask) {
+                *place = Some(file);
+            }
+            WORKER.arrived.notify_all();
+        }
+        // What opens a document comes once, and first.
+        Ok(Request::Open { .. }) | Err(_) => std::process::exit(1),
+    }
+}
+
+/// A temporary file, from the process that may make one.
+fn asked(what: &str) -> Result<std::fs::File> {
+    let ask = WORKER.asks.fetch_add(1, Ordering::Relaxed);
+    WORKER.files.lock().insert(ask, None);
+    tell(&Event::Ask { ask, what: what.to_owned() }, true);
+    let mut files = WORKER.files.lock();
+    loop {
+        if let Some(Some(file)) = files.get_mut(&ask).map(Option::take) {
+            files.remove(&ask);
+            return file.map(std::fs::File::from);
+        }
+        WORKER.arrived.wait(&mut files);
+    }
+}
+
+fn enqueue(priority: Priority, id: u64, job: Job) {
+    let mut queue = WORKER.queue.lock();
+    queue.running.insert(id, Running { task: Task::new(), told: Default::default() });
+    match priority {
+        Priority::Seen => queue.seen.push_back(job),
+        Priority::Background => queue.background.push_back(job),
+    }
+    let waiting = queue.seen.len() + queue.background.len();
+    if queue.idle >= waiting || queue.threads >= limits::THREADS {
+        WORKER.work.notify_one();
+        return;
+    }
+    queue.threads += 1;
+    drop(queue);
+    let started = std::thread::Builder::new().name("reader".to_owned()).stack_size(STACK).spawn(work);
+    if started.is_err() {
+        WORKER.queue.lock().threads -= 1;
+    }
+}
+
+/// What a thread does: one request after the other.
+fn work() {
+    loop {
+        let (job, task) = {
+            let mut queue = WORKER.queue.lock();
+            loop {
+                let next = queue.seen.pop_front().or_else(|| queue.background.pop_front());
+                if let Some(job) = next {
+                    let id = job.id();
+                    let task = queue.running.get(&id).map(|running| running.task.clone()).unwrap_or_default();
+                    break (job, task);
+                }
+                queue.idle += 1;
+                WORKER.work.wait(&mut queue);
+                queue.idle -= 1;
+            }
+        };
+        let id = job.id();
+        do_job(job, &task);
+        WORKER.queue.lock().running.remove(&id);
+    }
+}
+
+impl Job {
+    fn id(&self) -> u64 {
+        match self {
+            Job::Open(id, _) | Job::Call { id, .. } => *id,
+        }
+    }
+}
+
+fn do_job(job: Job, task: &Task) {
+    match job {
+        Job::Open(id, opening) => {
+            let Opening { spec, options, .. } = *opening;
+            let opened = guarded(|| source_of(spec)).and_then(|source| {
+                let registry = WORKER.registry.get_or_init(|| Registry::new(source.clone()));
+                let mut out = begun(registry, id);
+                opened(task, &source, &options)?.put(&mut out);
+                Ok((out.bytes, out.fault))
+            });
+            finish(id, limits::ANSWER, opened);
+        }
+        Job::Call { id, key, budget, call } => {
+            #[cfg(debug_assertions)]
+            super::misbehave::at_call();
+            let Some(registry) = WORKER.registry.get() else {
+                return finish(id, budget, Err(Error::bug("nothing was opened")));
+            };
+            let mut out = begun(registry, id);
+            let answered = match (task.check(), registry.get(key)) {
+                (Err(error), _) => Err(error),
+                (_, None) => Err(Error::bug("what was asked for was not kept")),
+                (_, Some(object)) => guarded(|| answers::answer(&object, *call, task, registry, &mut out)),
+            };
+            let answered = answered.map(|()| (std::mem::take(&mut out.bytes), out.fault.take()));
+            for (key, state) in registry.news_after(key, limits::FOUND) {
+                tell(&Event::State { request: key.0, ordinal: key.1, state }, true);
+            }
+            finish(id, budget, answered);
+        }
+    }
+}
+
+/// The beginning of an answer.
+fn begun(registry: &Registry, id: u64) -> Out<'_> {
+    let mut out = Out::new(Some(Keeper::new(registry, id)));
+    Event::Done { id }.put(&mut out);
+    out
+}
+
+/// Sends an answer, or why there is none.
+fn finish(id: u64, budget: u64, answered: Result<(Vec<u8>, Option<Error>)>) {
+    let bytes = answered.and_then(|(bytes, fault)| match fault {
+        Some(fault) => Err(fault),
+        None if bytes.len() as u64 > budget => {
+            Err(Error::limit(format!("an answer of {} bytes; the limit is {budget}", bytes.len())))
+        }
+        None => Ok(bytes),
+    });
+    match bytes {
+        Ok(bytes) => say(&bytes, true),
+        Err(error) => tell(&Event::Failed { id, error }, true),
+    }
+}
+
+fn tell(event: &Event, wait: bool) {
+    say(&Out::plain(event), wait);
+}
+
+/// Sends; without waiting what does not fit now is not said.
+fn say(bytes: &[u8], wait: bool) {
+    let sent = channel::send(socket(), bytes, &[], wait);
+    if sent.is_err() && wait {
+        std::process::exit(0);
+    }
+}
+
+/// How far all requests are, and what has become known of what may change.
+fn tell_progress() {
+    let mut events = Vec::new();
+    for (id, running) in &mut WORKER.queue.lock().running {
+        let (done, total) = running.task.progress();
+        let message = running.task.message();
+        if running.told != (done, total, message.clone()) {
+            running.told = (done, total, message.clone());
+            events.push(Event::Progress { id: *id, done, total, message });
+        }
+    }
+    if let Some(registry) = WORKER.registry.get() {
+        for key in registry.watched(limits::WATCHED) {
+            if let Some(state) = registry.news_of(key) {
+                events.push(Event::State { request: key.0, ordinal: key.1, state });
+            }
+        }
+    }
+    events.iter().for_each(|event| tell(event, false));
+}
+
+fn source_of(spec: Spec) -> Result<Source> {
+    let task = Task::new();
+    match spec {
+        Spec::Path(path) => Source::open(&task, &path),
+        Spec::Part { path, range, name } => Source::open(&task, &path)?.member(name, range),
+        Spec::Bytes { name, bytes } => Ok(Source::memory(name, bytes)),
+    }
+}
+
+/// Opens a source, and says what it is.
+pub(super) fn opened(task: &Task, source: &Source, options: &Options) -> Result<Opened> {
+    #[cfg(debug_assertions)]
+    super::misbehave::at_opening(options)?;
+    let document = formats::ALL.open_source(task, source, options)?;
+    let mut remarks = document.remarks;
+    remarks.extend(refusals());
+    Ok(Opened {
+        level: WORKER.level.get().copied().unwrap_or(Level::Process),
+        format: document.format,
+        length: source.known_len(),
+        remarks,
+        broken_promise: document.broken_promise,
+        options: document.options,
+        root: std::sync::Arc::try_unwrap(document.root).unwrap_or_else(|shared| shared.as_ref().clone()),
+    })
+}
+
+/// What the document names and this process may not open, in a sentence.
+pub(super) fn refusals() -> Option<String> {
+    let refused: Vec<String> = source::take_refused().iter().map(|path| path.display().to_string()).collect();
+    (!refused.is_empty()).then(|| {
+        format!(
+            "it names what lies outside of its folder, which its reader may not open: {}; --reads FOLDER allows it",
+            display::harmless(&refused.join(", "), 1_000)
+        )
+    })
+}

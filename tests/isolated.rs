@@ -1,0 +1,398 @@
+//! Readers in processes of their own: what they say is what readers say here, and whatever they do ends there.
+
+use arrow::array::{ArrayRef, RecordBatch};
+use arrow::datatypes::{DataType, FieldRef, Fields};
+use gander::bytes::error::ErrorKind;
+use gander::data::content::{Content, Kind, Rect};
+use gander::data::format::Options;
+use gander::data::node::Node;
+use gander::data::open::walk;
+use gander::data::region::{Region, Span};
+use gander::worker::{self, Limits};
+use gander::{Document, Error, Task};
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Nodes of a document that are compared.
+const NODES: usize = 60;
+
+fn limits() -> Limits {
+    Limits { program: PathBuf::from(env!("CARGO_BIN_EXE_gander")), ..Limits::default() }
+}
+
+/// The fixtures of all formats, each with the folder of its format.
+fn fixtures() -> Vec<(PathBuf, PathBuf)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+    let mut out = Vec::new();
+    for format in gander::formats::FORMATS {
+        let folder = root.join(format.id);
+        for inside in ["", "malformed"] {
+            let Ok(entries) = std::fs::read_dir(folder.join(inside)) else { continue };
+            for path in entries.flatten().map(|entry| entry.path()) {
+                let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                if !name.ends_with(".py") && !matches!(&*name, "malformed" | "golden.txt" | "__pycache__") {
+                    out.push((folder.clone(), path));
+                }
+            }
+        }
+    }
+    out.sort();
+    out
+}
+
+/// The fields of a schema, without what is only the writer's: numbers of dictionaries, the order of metadata.
+fn fields(list: &Fields) -> String {
+    let one = |field: &FieldRef| {
+        let metadata: BTreeMap<_, _> = field.metadata().iter().collect();
+        let inner = match field.data_type() {
+            DataType::List(inner) | DataType::LargeList(inner) | DataType::FixedSizeList(inner, _) => {
+                format!("list of {}", fields(&Fields::from(vec![inner.clone()])))
+            }
+            DataType::Struct(inner) => format!("struct {}", fields(inner)),
+            DataType::Map(inner, _) => format!("map {}", fields(&Fields::from(vec![inner.clone()]))),
+            other => format!("{other:?}"),
+        };
+        format!("{:?} {inner} {} {metadata:?}", field.name(), field.is_nullable())
+    };
+    list.iter().map(one).collect::<Vec<_>>().join("; ")
+}
+
+/// A batch, column by column.
+fn batch(batch: RecordBatch) -> (String, Vec<ArrayRef>, usize) {
+    (fields(batch.schema().fields()), batch.columns().to_vec(), batch.num_rows())
+}
+
+fn said<T: std::fmt::Debug>(out: &mut String, what: &str, result: Result<T, Error>) {
+    let _ = match result {
+        Ok(value) => writeln!(out, "  {what}: {value:?}"),
+        Err(error) => writeln!(out, "  {what}: {error:?}"),
+    };
+}
+
+/// What is in a node, its first values, and where they lie.
+fn content(task: &Task, content: &Content, out: &mut String) {
+    match content {
+        Content::Table(table) => {
+            let columns = table.schema().fields().len();
+            let inferred: Vec<_> = (0..columns).map(|n| table.inferred(n)).collect();
+            let metadata: BTreeMap<_, _> = table.schema().metadata().iter().collect();
+            let schema = fields(table.schema().fields());
+            let _ = writeln!(out, "  {schema} {metadata:?} {inferred:?} {:?}", table.facts());
+            let all: Vec<usize> = (0..columns).collect();
+            said(out, "rows", table.read(task, 0..3, &all).map(batch));
+            said(out, "count", table.count(task));
+            said(out, "tail", table.tail(task, 2, &all).map(|(first, rows)| (first, batch(rows))));
+            said(out, "place", table.location(task, 0, 0).map(|place| place.map(|place| place.range)));
+            let _ = writeln!(out, "  {:?} {:?}", table.layout(), table.statistics(0));
+            said(out, "ranges", table.row_ranges(task, &all, &[]));
+        }
+        Content::Array(array) => {
+            let mut facts = array.facts();
+            facts.world = None;
+            let _ = writeln!(out, "  {:?} {:?} {facts:?}", array.dtype(), array.shape());
+            let first = Region(array.shape().iter().map(|len| Span::range(0, (*len).min(3))).collect());
+            said(out, "elements", gander::data::content::array::read_lenient(array.as_ref(), task, &first));
+            said(out, "column", array.column(task, &first));
+            said(out, "layout", array.layout(task));
+            said(out, "stored", array.stored(task));
+            let index = vec![0; array.shape().len()];
+            if !array.shape().contains(&0) {
+                said(out, "place", array.location(task, &index).map(|place| place.map(|place| place.range)));
+            }
+            if let Some(quantised) = array.quantised() {
+                said(out, "quants", quantised.quants(task, &first));
+            }
+        }
+        Content::Image(image) => {
+            let _ = writeln!(out, "  {:?}", image.info());
+            let rect = Rect { x: 0, y: 0, width: 8, height: 8 };
+            said(out, "pixels", image.read(task, 0, 0, rect));
+            said(out, "stored", image.stored(task, 0, rect));
+        }
+        Content::Text(text) => {
+            let _ = writeln!(out, "  {} {:?}", text.encoding(), text.lines());
+            said(out, "lines", text.read(task, 0..4));
+            said(out, "count", text.count(task));
+            let mut last = None;
+            said(
+                out,
+                "each",
+                text.each(task, 1, 64, &mut |n, line| {
+                    last = Some((n, line));
+                    Ok(n < 9_000)
+                }),
+            );
+            let _ = writeln!(out, "  {last:?}");
+        }
+        Content::Graph(graph) => {
+            // Bodies may be shared, so that all of them would be more than there is room for.
+            let nodes: Vec<_> = graph.nodes().iter().take(50).collect();
+            let heads = nodes
+                .iter()
+                .map(|node| (&node.name, &node.operator, &node.inputs, &node.outputs, &node.attributes));
+            let bodies =
+                nodes.iter().flat_map(|node| &node.subgraphs).map(|(name, body)| (name, body.operators()));
+            let edges: Vec<_> = graph.edges().take(200).collect();
+            let _ = writeln!(
+                out,
+                "  {} {:?} {:?} {:?}",
+                graph.name,
+                graph.inputs,
+                graph.outputs,
+                graph.operators()
+            );
+            let _ =
+                writeln!(out, "  {:?} {:?} {edges:?}", heads.collect::<Vec<_>>(), bodies.collect::<Vec<_>>());
+            let _ = writeln!(out, "  {:?}", graph.values().iter().take(100).collect::<Vec<_>>());
+        }
+        Content::Bytes(source) => {
+            let _ = writeln!(out, "  {} {:?}", source.name(), source.known_len());
+            said(out, "bytes", source.read_up_to(task, 0, 64));
+            said(out, "length", source.len(task));
+        }
+    }
+}
+
+/// What a document says, and the first values of its first nodes.
+fn described(task: &Task, opened: Result<Document, Error>) -> String {
+    let mut out = String::new();
+    let document = match opened {
+        Ok(document) => document,
+        Err(error) => return format!("{error:?}"),
+    };
+    let _ = writeln!(
+        out,
+        "{} {:?} {} {:?}",
+        document.format.id, document.remarks, document.broken_promise, document.options
+    );
+    let mut seen = 0;
+    let mut visit = |node: &Arc<Node>, path: &str, _: usize| {
+        seen += 1;
+        let attributes: Vec<_> = node.shown_attributes().collect();
+        let _ = writeln!(
+            out,
+            "{path} {} {:?} {:?} {:?} {:?} {attributes:?} {:?} {:?} {:?} {:?}",
+            node.label,
+            node.type_name,
+            node.length,
+            node.value,
+            node.scalar,
+            node.attribute_types,
+            node.span,
+            node.presentation,
+            node.start
+        );
+        if let Some(inner) = &node.content {
+            content(task, inner, &mut out);
+        }
+        if let Some(places) = &node.places {
+            said(&mut out, "location", places.location(task).map(|place| place.map(|place| place.range)));
+        }
+        if let Some(timeline) = &node.timeline {
+            let name = timeline.versions.count().checked_sub(1).map(|n| timeline.versions.name(n));
+            let _ = writeln!(out, "  {:?} {name:?}", timeline.versions.current());
+            said(&mut out, "first", timeline.versions.about(task, 0));
+        }
+        if let Some(findings) = &node.findings {
+            said(&mut out, "finish", findings.finish(task));
+        }
+        let _ = writeln!(
+            out,
+            "  {:?} {:?} {:?}",
+            node.problem_now(),
+            node.remarks_now(),
+            node.security_now().map(|r| r.json())
+        );
+        Ok(seen < NODES)
+    };
+    let walked = walk(task, &document.root, "", 6, &mut visit);
+    said(&mut out, "walk", walked);
+    out
+}
+
+/// The first line that is another one.
+fn difference(here: &str, there: &str) -> String {
+    let at = here.lines().zip(there.lines()).position(|(a, b)| a != b);
+    let at = at.unwrap_or_else(|| here.lines().count().min(there.lines().count()));
+    let line = |text: &str| text.lines().nth(at).map(|line| line.chars().take(600).collect::<String>());
+    format!("line {at}:\n  here  {:?}\n  there {:?}", line(here), line(there))
+}
+
+#[test]
+fn every_fixture_says_there_what_it_says_here() {
+    let task = Task::new();
+    let only = std::env::var("GANDER_FIXTURES").unwrap_or_default();
+    let cases: Vec<_> =
+        fixtures().into_iter().filter(|(_, path)| path.to_string_lossy().contains(&only)).collect();
+    let wrong: Vec<String> = cases
+        .par_iter()
+        .filter_map(|(folder, path)| {
+            let here = described(&task, gander::open(&task, path, &Options::default()));
+            // Some name files beside their folder.
+            let limits = Limits { reads: vec![folder.clone()], ..limits() };
+            let there = described(&task, worker::open(&task, path, &Options::default(), &limits));
+            (here != there).then(|| format!("{}, {}", path.display(), difference(&here, &there)))
+        })
+        .collect();
+    assert!(cases.len() > 1 && wrong.is_empty(), "{} of {}:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
+}
+
+/// A small file in a folder of its own, with another one beside it.
+fn small(folder: &Path) -> PathBuf {
+    std::fs::create_dir_all(folder).unwrap();
+    std::fs::write(folder.join("victim"), b"whole").unwrap();
+    let path = folder.join("small.csv");
+    std::fs::write(&path, b"a,b\n1,2\n3,4\n").unwrap();
+    path
+}
+
+fn misbehaving(how: &str) -> Options {
+    let mut options = Options::default();
+    options.set("misbehave", how);
+    options
+}
+
+/// The processes that this one has started and not waited for.
+fn children() -> usize {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap().flatten();
+    let list = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+    list.map(|line| line.split_whitespace().count()).sum()
+}
+
+fn descriptors() -> usize {
+    std::fs::read_dir("/proc/self/fd").unwrap().count()
+}
+
+/// What a misbehaving reader ends as, at opening and at the first read after it.
+fn ends(path: &Path, how: &str, limits: &Limits) -> [Error; 2] {
+    let task = Task::new();
+    let opened = worker::open(&task, path, &misbehaving(how), limits);
+    let opening = opened.map(|document| document.format.id).unwrap_err();
+    let later = worker::open(&task, path, &misbehaving(&format!("later:{how}")), limits).unwrap();
+    let Some(Content::Table(table)) = &later.root.content else { panic!("no table") };
+    let reading = table.read(&task, 0..2, &[0]).unwrap_err();
+    // It stays closed.
+    assert_eq!(table.read(&task, 0..2, &[0]).unwrap_err(), reading);
+    [opening, reading]
+}
+
+#[test]
+fn whatever_a_reader_does_ends_as_an_error() {
+    let rounds = std::env::var("GANDER_WORKER_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
+    let folder = tempfile::tempdir().unwrap();
+    let path = small(&folder.path().join("set"));
+    let limits = Limits { silence: Duration::from_secs(1), memory: 1 << 30, ..limits() };
+    let kinds = [
+        ("abort", "abort"),
+        ("exit", "status 3"),
+        ("stack", "stack"),
+        ("loop", "no sign of progress"),
+        ("sleep", "no sign of progress"),
+        ("memory", "memory"),
+        ("socket", "no reader may do"),
+        ("execute", "no reader may do"),
+        ("fork", "no reader may do"),
+        ("segfault", "segmentation fault"),
+    ];
+    let before = (children(), descriptors());
+    for round in 0..rounds {
+        for (how, words) in kinds {
+            let since = Instant::now();
+            for error in ends(&path, how, &limits) {
+                assert_eq!(error.kind(), ErrorKind::Crashed, "{how}: {error}");
+                assert!(error.to_string().contains(words), "{how}: {error}");
+            }
+            assert!(since.elapsed() < Duration::from_secs(30), "{how} took {:?}", since.elapsed());
+        }
+        for seed in 0..20 {
+            let how = format!("garbage:{}", round * 20 + seed);
+            let task = Task::new();
+            let opened = worker::open(&task, &path, &misbehaving(&how), &limits);
+            let Err(error) = opened else { panic!("{how} was believed") };
+            assert!(matches!(error.kind(), ErrorKind::Crashed | ErrorKind::Bug), "{how}: {error:?}");
+        }
+    }
+    for (how, kind) in [("write", ErrorKind::Io), ("remove", ErrorKind::Io), ("read", ErrorKind::Io)] {
+        let error = worker::open(&Task::new(), &path, &misbehaving(how), &limits).err().unwrap();
+        assert_eq!(error.kind(), kind, "{how}: {error}");
+    }
+    assert_eq!(std::fs::read(path.with_file_name("victim")).unwrap(), b"whole");
+    assert!(!Path::new("misbehaved").exists());
+    // Those that ended are waited for by a thread of their own.
+    let since = Instant::now();
+    while (children(), descriptors()) > before && since.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let after = (children(), descriptors());
+    assert!(after.0 <= before.0 && after.1 <= before.1 + 4, "{before:?} became {after:?}");
+}
+
+#[test]
+fn what_is_cancelled_is_answered_at_once_and_the_next_request_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = small(&folder.path().join("set"));
+    let opened = worker::open(&Task::new(), &path, &misbehaving("later:sleep"), &limits()).unwrap();
+    let Some(Content::Table(table)) = opened.root.content.clone() else { panic!("no table") };
+    let task = Task::new();
+    let stopper = task.clone();
+    let waiting = std::thread::scope(|scope| {
+        let read = scope.spawn(|| table.read(&task, 0..2, &[0]));
+        std::thread::sleep(Duration::from_millis(200));
+        let since = Instant::now();
+        stopper.cancel();
+        let error = read.join().unwrap().unwrap_err();
+        assert!(error.is_cancelled(), "{error}");
+        since.elapsed()
+    });
+    assert!(waiting < Duration::from_millis(100), "{waiting:?}");
+}
+
+#[test]
+fn a_file_outside_of_the_folder_is_refused_and_said_to_be() {
+    let folder = tempfile::tempdir().unwrap();
+    let set = folder.path().join("set");
+    small(&set);
+    let list = set.join("annotations");
+    std::fs::create_dir(&list).unwrap();
+    let path = list.join("instances.json");
+    std::fs::create_dir(set.join("images")).unwrap();
+    std::fs::copy(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/png/rgb8.png"),
+        set.join("images/one.png"),
+    )
+    .ok();
+    std::fs::write(
+        &path,
+        r#"{"images":[{"id":1,"file_name":"one.png","width":4,"height":4}],
+            "annotations":[{"id":1,"image_id":1,"category_id":1,"bbox":[0,0,2,2],"area":4,"iscrowd":0}],
+            "categories":[{"id":1,"name":"duck"}]}"#,
+    )
+    .unwrap();
+    let task = Task::new();
+    let remarks =
+        |limits: &Limits| worker::open(&task, &path, &Options::default(), limits).unwrap().remarks.join("\n");
+    let refused = remarks(&limits());
+    assert!(refused.contains("outside of its folder") && refused.contains("--reads"), "{refused}");
+    let allowed = remarks(&Limits { reads: vec![set.clone()], ..limits() });
+    assert!(!allowed.contains("outside"), "{allowed}");
+}
+
+#[test]
+fn an_archive_and_what_lies_in_it_come_from_one_worker() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+    let zip = std::fs::read_dir(root.join("zip")).unwrap().flatten().map(|entry| entry.path());
+    let zip = zip.filter(|path| path.extension().is_some_and(|extension| extension == "zip")).min().unwrap();
+    let task = Task::new();
+    let document = worker::open(&task, &zip, &Options::default(), &limits()).unwrap();
+    let mut kinds = Vec::new();
+    walk(&task, &document.root, "", 3, &mut |node, _, _| {
+        kinds.push(node.kind());
+        Ok(true)
+    })
+    .unwrap();
+    assert!(kinds.iter().any(|kind| *kind != Kind::Group), "{}: {kinds:?}", zip.display());
+}
