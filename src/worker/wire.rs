@@ -383,6 +383,17 @@ impl<T: Wire> Wire for Arc<T> {
     }
 }
 
+impl<T: Wire> Wire for Arc<[T]> {
+    fn put(&self, out: &mut Out<'_>) {
+        put_count(self.len(), out);
+        T::put_all(self, out);
+    }
+
+    fn read(from: &mut In<'_>) -> Result<Self> {
+        Vec::<T>::read(from).map(Arc::from)
+    }
+}
+
 impl<T: Wire> Wire for Box<T> {
     fn put(&self, out: &mut Out<'_>) {
         T::put(self, out);
