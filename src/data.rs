@@ -18,6 +18,7 @@
 //! | [`parameters`](mod@parameters), [`health`](mod@health) | the tensors of a model as a table; what is wrong with them |
 //! | [`graph`] | graphs to look at: groups, a layout, what is written into boxes |
 //! | [`media`] | pictures, sounds and arrays in the cells of tables; what else of a row says something about them |
+//! | [`sound`](mod@sound) | sounds to look at: peaks at any zoom, spectrograms, loudness |
 //! | [`names`](mod@names) | names that a target can have, no two alike |
 //! | [`keras`](mod@keras) | a convention: the layers of a Keras model, from the configuration that several formats hold |
 //! | [`curves`] | what a training run logs by tag and step: reading, smoothing, points of a picture |
@@ -53,4 +54,5 @@ pub mod region;
 pub mod scan;
 pub mod security;
 pub mod sniff;
+pub mod sound;
 pub mod stats;

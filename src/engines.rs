@@ -9,6 +9,10 @@
 //! | [`netcdf`](mod@netcdf) | what NetCDF of any version holds of a payload: dimensions, variables, names, types |
 //! | [`variables`] | the arrays, fields and columns of a payload, each as a variable of its own |
 //! | [`annotations`](mod@annotations) | pictures with boxes, masks and key points on them; the pictures of a folder |
+//! | [`boxes`](mod@boxes) | boxes of the ISO base media file format, which MP4, QuickTime and AVIF are made of |
+//! | [`isobmff`](mod@isobmff) | what those boxes say: items of HEIF, movies with their tracks and samples |
+//! | [`sounds`](mod@sounds) | sounds that are decoded packet by packet |
+//! | [`svg`](mod@svg) | drawings in SVG as pictures |
 //! | [`examples`](mod@examples) | TensorFlow's examples: features of records as typed columns |
 //! | [`flatbuffer`](mod@flatbuffer) | FlatBuffers: tables, vectors and texts that point to each other, checked |
 //! | [`ggml`](mod@ggml) | types, tensors and vocabularies of GGUF and what was before it |
@@ -46,12 +50,14 @@ pub mod avro;
 pub mod bits;
 pub mod blosc;
 pub mod bodies;
+pub mod boxes;
 pub mod delimited;
 pub mod examples;
 pub mod flatbuffer;
 pub mod ggml;
 pub mod headers;
 pub mod html;
+pub mod isobmff;
 pub mod joined;
 pub mod json;
 pub mod keys;
@@ -71,6 +77,8 @@ pub mod protobuf;
 pub mod records;
 pub mod samples;
 pub mod shards;
+pub mod sounds;
+pub mod svg;
 pub mod tensorflow;
 pub mod tfevents;
 pub mod trees;

@@ -103,10 +103,11 @@ pub mod record {
     pub mod yolo;
 }
 
-/// Formats of pictures and sound.
+/// Formats of pictures, sound and video.
 pub mod media {
     pub mod audio;
     pub mod image;
+    pub mod video;
 }
 
 /// Containers and what opens anything.
@@ -147,6 +148,7 @@ pub static FORMATS: &[&Format] = &[
     &array::zarr::FORMAT,
     &array::n5::FORMAT,
     &python::shelve::STORE,
+    &media::image::DICOM_SERIES,
     &record::image_folder::FORMAT,
     // by magic
     &table::parquet::FORMAT,
@@ -196,6 +198,8 @@ pub static FORMATS: &[&Format] = &[
     &python::shelve::FORMAT,
     &table::sqlite::FORMAT,
     &table::xlsx::FORMAT,
+    // with a TIFF before its magic, as some writers have it
+    &media::image::DICOM,
     &media::image::PNG,
     &media::image::JPEG,
     &media::image::WEBP,
@@ -207,6 +211,8 @@ pub static FORMATS: &[&Format] = &[
     &media::image::HDR,
     &media::image::EXR,
     &media::image::AVIF,
+    &media::image::JPEG_2000,
+    &media::image::JPEG_XL,
     &media::image::ICO,
     &media::image::TGA,
     &model::drawing::SVG,
@@ -221,6 +227,11 @@ pub static FORMATS: &[&Format] = &[
     &media::audio::OGG,
     &media::audio::M4A,
     &media::audio::MP3,
+    &media::video::HEIC,
+    &media::video::MP4,
+    &media::video::MATROSKA,
+    &media::video::AVI,
+    &media::video::MPEG_TS,
     &python::joblib::FORMAT,
     &python::pickle::FORMAT,
     // containers

@@ -65,6 +65,10 @@ fn read_node(task: &Task, node: &Arc<Node>) -> Result<(), Error> {
         Some(Content::Image(image)) => {
             let info = image.info();
             limits::check(info.width.saturating_mul(info.height), 16 << 20, "a fixture's pixels")?;
+            // Frames of videos are decoded by a program that need not be there; its tests stand beside it.
+            if info.video.is_some() {
+                return Ok(());
+            }
             image.read(task, 0, 0, Rect::all(info.width, info.height))?;
         }
         Some(Content::Text(text)) => drop(text.read(task, 0..1_000)?),
@@ -150,7 +154,11 @@ const OTHERS: [(&str, &str); 40] = [
 ];
 
 /// Fixtures in which a part is not to be read, on purpose: what is said of it is in the golden files.
-const PARTLY: [&str; 19] = [
+const PARTLY: [&str; 22] = [
+    // Pixels of a syntax that there is not; sound in containers whose packets are not decoded.
+    "dicom/unknown_syntax.dcm",
+    "avi/mpeg4_mp3.avi",
+    "mpegts/mpeg2_mp2.ts",
     // A module of its code is an empty file.
     "torchscript/quantised.pt",
     "bzip2/empty.bz2",

@@ -20,8 +20,11 @@ const AT_MOST: u64 = 1 << 20;
 
 /// Formats that have no file of a gigabyte.
 const NOT_HERE: &[(&str, &str)] = &[
-    ("avif", "recognised by its first box and written, not read"),
-    ("svg", "written, not read"),
+    ("jp2", "its decoder gets the whole file, up to a limit"),
+    ("jxl", "its decoder gets the whole file, up to a limit"),
+    ("svg", "a text read as a whole, up to a limit"),
+    ("mpegts", "nothing in the file says where frames are: its packets are gone through"),
+    ("dicom_series", "a folder"),
     ("dot", "written, not read"),
     ("mermaid", "written, not read"),
     ("mlir", "a text read as a whole, up to a limit; weights stand in other files"),
@@ -634,6 +637,12 @@ fn documents() -> Vec<Document> {
         longer("exr", "exr/codec_zip.exr"),
         longer("ico", "ico/one.ico"),
         longer("tga", "tga/rgb_24.tga"),
+        longer("avif", "avif/rgb.avif"),
+        patched("dicom", "dicom/explicit.dcm", b"\xe0\x7f\x10\x00OW\0\0", &(SIZE as u32).to_le_bytes()),
+        longer("mp4", "mp4/h264.mp4"),
+        longer("heic", "heic/rgb.heic"),
+        longer("matroska", "matroska/vp9.webm"),
+        longer("avi", "avi/mjpeg.avi"),
         repeated("tfrecord", "tfrecord/examples.tfrecord"),
         repeated("recordio", "recordio/labels.rec"),
         repeated("webdataset", "webdataset/no_end.tar"),

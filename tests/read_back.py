@@ -861,7 +861,8 @@ def compare_science(source, out):
         return
     right = science_arrays(out)
     for n, (name, array) in enumerate(left.items()):
-        array = widened(np.asarray(array), False)
+        # HDF5 has every type and single values; the others have neither half precision nor a shape of nothing.
+        array = np.asarray(array) if kind == ".h5" else widened(np.asarray(array), False)
         if kind == ".fits":
             if array.dtype.kind in "SUO" or array.dtype.names:
                 continue  # a table, which compare_fits_tables looks at
@@ -869,7 +870,7 @@ def compare_science(source, out):
                 array = np.frombuffer(array.tobytes(), "u1").reshape(*array.shape, array.dtype.itemsize)
             if array.dtype.kind == "c":
                 array = np.stack([array.real, array.imag], axis=-1)
-        array = array.reshape(1) if array.ndim == 0 else array
+        array = array.reshape(1) if array.ndim == 0 and kind != ".h5" else array
         found = next(iter(right.values()), None) if len(left) == 1 else right.get(name)
         if found is None:
             yield f"array {name!r} is missing"

@@ -6,7 +6,7 @@ mod heading;
 mod kind;
 mod uneven;
 
-pub use heading::{Facing, Heading};
+pub use heading::{Heading, PlaneHeadings};
 pub use kind::AxisKind;
 pub use uneven::{LinePositions, UnevenCoordinates};
 
@@ -146,12 +146,12 @@ impl AxisCoordinates {
 
     /// Which way round a slice is drawn the right way up, as far as that is known (yet): where its axes lead by the
     /// format, or latitude and longitude by their coordinates.
-    pub fn facing(&self, slice: &Slice) -> Facing {
+    pub fn facing(&self, slice: &Slice) -> PlaneHeadings {
         let heading = |axis: Option<usize>| {
             let (dimension, kind) = (self.axes.get(axis?)?, *self.kinds.get(axis?)?);
             dimension.heading.or_else(|| dimension.on_a_map(kind))
         };
-        Facing { rows: heading(slice.rows), columns: heading(slice.columns) }
+        PlaneHeadings { rows: heading(slice.rows), columns: heading(slice.columns) }
     }
 
     /// The axes that lead along the three directions of a body.
@@ -190,7 +190,8 @@ impl AxisCoordinates {
         self.axes.get(axis).is_some_and(|axis| !axis.name.is_empty())
     }
 
-    /// Whether an axis goes through a body in space: its unit is a small length, as microscopes and scanners have.
+    /// Whether an axis goes through a body in space: it leads along a direction of a body, or its unit is a small length,
+    /// as microscopes and scanners have.
     pub fn is_space(&self, axis: usize) -> bool {
         const UNITS: [&str; 12] = [
             "mm",
@@ -206,8 +207,9 @@ impl AxisCoordinates {
             "nanometer",
             "angstrom",
         ];
-        let unit = self.axes.get(axis).and_then(|axis| axis.unit.as_deref());
-        unit.is_some_and(|unit| UNITS.contains(&unit.trim()))
+        let Some(axis) = self.axes.get(axis) else { return false };
+        let is_short = axis.unit.as_deref().is_some_and(|unit| UNITS.contains(&unit.trim()));
+        is_short || axis.heading.is_some_and(|heading| heading.direction().is_some())
     }
 
     /// Whether the indices of an axis stand for something.

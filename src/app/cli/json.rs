@@ -82,6 +82,10 @@ fn node(
             object.insert("kind".into(), "audio".into());
             object.insert("audio".into(), sound);
         }
+        if let Some(video) = video(content) {
+            object.insert("kind".into(), "video".into());
+            object.insert("video".into(), video);
+        }
     }
     if !matches!(node_.children, Children::None) {
         children(task, node_, path, depth, &mut object, pickles)?;
@@ -146,6 +150,17 @@ pub(crate) fn sound(content: &Content) -> Option<Json> {
     let (frames, channels) = (array.shape().first(), array.shape().get(1));
     Some(json!({
         "codec": sound.codec, "rate": sound.rate, "channels": channels, "frames": frames, "bits": sound.bits,
+    }))
+}
+
+/// What is said of a picture that is a video.
+pub(crate) fn video(content: &Content) -> Option<Json> {
+    let Content::Image(image) = content else { return None };
+    let info = image.info();
+    let video = info.video.as_ref()?;
+    Some(json!({
+        "codec": video.codec, "width": info.width, "height": info.height, "frames": info.frames, "fps": video.fps,
+        "seconds": video.seconds, "key_frames": video.keys.len(),
     }))
 }
 

@@ -5,7 +5,7 @@ use super::{json, progress};
 use gander::bytes::error::UnlessCancelled;
 use gander::bytes::limits;
 use gander::bytes::source::Source;
-use gander::data::content::{Content, Image, Table, Text};
+use gander::data::content::{Content, Image, Rect, Table, Text};
 use gander::data::node::Node;
 use gander::data::stats::{ArrayStats, Binning, ColumnStats, Distinct, Histogram, histograms};
 use gander::{Error, ErrorKind, Task};
@@ -177,7 +177,12 @@ fn add_rows(rows: &mut Rows, entry: &Json) {
 
 fn entry(task: &Task, node: &Arc<Node>, path: &str, bins: Option<usize>) -> Result<Json, Error> {
     let is_sound = node.content.as_ref().is_some_and(|content| json::sound(content).is_some());
-    let of_content = if is_sound { "audio" } else { node.kind().word() };
+    let is_video = node.content.as_ref().is_some_and(|content| json::video(content).is_some());
+    let of_content = match (is_sound, is_video) {
+        (true, _) => "audio",
+        (_, true) => "video",
+        _ => node.kind().word(),
+    };
     let kind = node.statistics.as_ref().map_or(of_content, |own| own.kind());
     let facts = gander::bytes::guard::guarded(|| facts(task, node, bins));
     let mut object = json!({ "path": path, "name": node.name, "kind": kind });
@@ -206,7 +211,10 @@ fn facts(task: &Task, node: &Node, bins: Option<usize>) -> Result<Map<String, Js
             Ok(json)
         }
         Content::Table(table) => table_json(task, table.as_ref(), bins),
-        Content::Image(image) => image_json(task, image.as_ref()),
+        Content::Image(image) => match json::video(content) {
+            Some(said) => video_json(task, image.as_ref(), said),
+            None => image_json(task, image.as_ref()),
+        },
         Content::Text(text) => text_json(task, text.as_ref()),
         Content::Graph(graph) => Ok(json::graph_facts(graph)),
         Content::Bytes(source) => bytes_json(task, source),
@@ -314,6 +322,28 @@ fn image_json(task: &Task, image: &dyn Image) -> Result<Json, Error> {
         "crc32_rgb": stats.crc32_rgb, "crc32": stats.crc32,
         "min": each(|c| c.min), "max": each(|c| c.max), "mean": each(|c| c.mean),
     }))
+}
+
+/// What is known of a video without decoding it, and the mean of its first frame where frames can be decoded.
+fn video_json(task: &Task, image: &dyn Image, mut said: Json) -> Result<Json, Error> {
+    let info = image.info();
+    if info.video.as_ref().is_none_or(|video| !video.can_decode) || info.frames == 0 {
+        return Ok(said);
+    }
+    // What is known without decoding is said although a frame cannot be decoded.
+    let first = match image.read(task, 0, 0, Rect::all(info.width, info.height)).unless_cancelled()? {
+        Ok(first) => first.to_rgb8(),
+        Err(error) => {
+            said["decoding"] = json::error(&error);
+            return Ok(said);
+        }
+    };
+    let pixels = (first.len() / 3).max(1) as f64;
+    let mean = |channel: usize| {
+        first.iter().skip(channel).step_by(3).map(|byte| f64::from(*byte)).sum::<f64>() / pixels
+    };
+    said["mean_rgb_first"] = (0..3).map(|channel| float(Some(mean(channel)))).collect();
+    Ok(said)
 }
 
 fn text_json(task: &Task, text: &dyn Text) -> Result<Json, Error> {

@@ -5,6 +5,7 @@
 //! person expects to find again: slice, zoom, sort, filter.
 
 pub(crate) mod array;
+mod audio;
 #[cfg(test)]
 mod comparison;
 mod curves;
@@ -280,6 +281,7 @@ pub(crate) fn make(content: &TabContent, targets: &[Target], start: QueryStart) 
 /// The view of a node.
 pub(crate) fn node_view(target: &Target) -> Box<dyn View> {
     match &target.node.content {
+        Some(Content::Array(array)) if array.facts().sound.is_some() => audio::make(target, array),
         Some(Content::Array(array)) => array::make(target, array),
         Some(Content::Image(image)) => image::make(target, image),
         None | Some(Content::Graph(_)) if target.node.has_children() => model::make(target),

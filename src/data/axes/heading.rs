@@ -112,16 +112,16 @@ impl Heading {
     }
 }
 
-/// How a plane is drawn the right way up.
+/// Where the rows and the columns of a plane lead, by which it is drawn the right way up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Facing {
+pub struct PlaneHeadings {
     /// The heading of the axis that goes down the rows.
     pub rows: Option<Heading>,
     /// The heading of the axis that goes across the columns.
     pub columns: Option<Heading>,
 }
 
-impl Facing {
+impl PlaneHeadings {
     /// The mirror and turn that bring it the right way up; the right of a body stands at the left for radiologists.
     pub fn orientation(self, radiological: bool) -> Orientation {
         let mut turn = Orientation::default();
@@ -188,7 +188,7 @@ mod tests {
 
     /// Letters at the left, right, top and bottom.
     fn seen(rows: Heading, columns: Heading, radiological: bool) -> String {
-        let facing = Facing { rows: Some(rows), columns: Some(columns) };
+        let facing = PlaneHeadings { rows: Some(rows), columns: Some(columns) };
         let letters = facing.letters(facing.orientation(radiological));
         letters.map(|letter| letter.unwrap_or("-")).concat()
     }
@@ -213,10 +213,10 @@ mod tests {
 
     #[test]
     fn letters_follow_further_turns() {
-        let facing = Facing { rows: Some(Heading::Up), columns: None };
+        let facing = PlaneHeadings { rows: Some(Heading::Up), columns: None };
         assert_eq!(facing.letters(facing.orientation(false)), [None; 4]);
         assert_eq!(facing.words(false), "row 0 at the bottom");
-        let facing = Facing { rows: Some(Heading::Anterior), columns: Some(Heading::Right) };
+        let facing = PlaneHeadings { rows: Some(Heading::Anterior), columns: Some(Heading::Right) };
         let mut turn = facing.orientation(false);
         turn.clockwise();
         // What was up stands at the right.

@@ -1,9 +1,10 @@
 //! Images: pixels by frame, pyramid level and rectangle.
 
-use super::array::Axis;
+use super::array::{Axis, Scaling};
 use crate::bytes::error::Result;
 use crate::bytes::task::Task;
 use crate::data::dtype::DType;
+use std::sync::Arc;
 
 /// An image, perhaps of several frames and resolutions.
 pub trait Image: Send + Sync {
@@ -65,8 +66,34 @@ pub struct ImageInfo {
     /// How the stored rows and columns are to be turned before they are shown, where the file says that: 1 to 8 as
     /// the tag *Orientation* of TIFF 6.0 and EXIF 2.32 (4.6.4) has it. Pixels are delivered as they are stored.
     pub orientation: Option<u32>,
+    /// What stored samples mean, where that is another number: the rescale of a modality, values that mean *missing*.
+    pub scaling: Option<Scaling>,
+    /// The samples, as they are delivered, that the file asks to be seen as black and as white.
+    pub window: Option<(f64, f64)>,
+    /// Whether the file has the samples of each channel apart, one plane after the other: so they are in its checksum,
+    /// whichever way they are delivered.
+    pub planar: bool,
+    /// What is known of it as a video.
+    pub video: Option<Video>,
     /// Further lines for the inspector: colour type, interlace, EXIF.
     pub details: Vec<(String, String)>,
+}
+
+/// What is known of a picture of many frames that is a video.
+#[derive(Clone, Debug, Default)]
+pub struct Video {
+    /// How frames are coded: `h264`, `vp9`.
+    pub codec: String,
+    /// Frames a second, on average.
+    pub fps: Option<f64>,
+    /// How long it is.
+    pub seconds: Option<f64>,
+    /// The frames that can be decoded alone, in the order in which they are shown.
+    pub keys: Arc<[u64]>,
+    /// When each frame is shown, in seconds.
+    pub times: Arc<[f64]>,
+    /// Whether frames can be decoded here: that takes a program which may not be installed.
+    pub can_decode: bool,
 }
 
 /// What one of the eight orientations means, with its number.

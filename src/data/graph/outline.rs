@@ -192,6 +192,15 @@ impl Outline {
         Ok(self)
     }
 
+    /// Whether [`Outline::without_constants`] leaves out any node of a graph.
+    ///
+    /// # Errors
+    /// `Cancelled`.
+    pub fn has_constants(task: &Task, graph: &Graph) -> Result<bool> {
+        let found = constants::find(task, graph)?;
+        Ok(found.contains(&true) && found.contains(&false))
+    }
+
     /// Whether a node is no box.
     pub fn is_hidden(&self, node: u32) -> bool {
         self.hidden.get(node as usize).copied().unwrap_or(false)

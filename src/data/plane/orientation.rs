@@ -13,6 +13,22 @@ pub struct Orientation {
 }
 
 impl Orientation {
+    /// The one that brings a picture the right way up of which the file says one of eight numbers, as the tag
+    /// *Orientation* of TIFF 6.0 and EXIF 2.32 has them; as stored for other numbers.
+    pub fn of_exif(number: u32) -> Self {
+        let (mirror, quarters) = match number {
+            2 => (true, 0),
+            3 => (false, 2),
+            4 => (true, 2),
+            5 => (true, 3),
+            6 => (false, 1),
+            7 => (true, 1),
+            8 => (false, 3),
+            _ => (false, 0),
+        };
+        Orientation { quarters, mirror }
+    }
+
     /// A quarter clockwise.
     pub fn clockwise(&mut self) {
         self.quarters = (self.quarters + 1) % 4;
@@ -88,6 +104,18 @@ impl Orientation {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn orientations_of_exif_bring_the_first_pixel_where_they_say() {
+        // Where the stored upper left corner is seen: EXIF 2.32, table of tag 274.
+        let corners = [[0, 0], [1, 0], [1, 1], [0, 1], [0, 0], [1, 0], [1, 1], [0, 1]];
+        for (number, corner) in (1..).zip(corners) {
+            let orientation = Orientation::of_exif(number);
+            let seen = orientation.forward([1.0, 1.0], [0.0, 0.0]).map(|at| at as i32);
+            assert_eq!(seen, corner, "{number}");
+            assert_eq!(orientation.quarters % 2 == 1, number > 4, "{number}");
+        }
+    }
 
     #[test]
     fn flips_are_what_is_seen() {

@@ -35,7 +35,7 @@ pub fn image(image: &dyn Image, task: &Task) -> Result<ImageStats> {
     let sample = info.sample.size() as u64;
     let row = info.width.saturating_mul(u64::from(info.channels)).saturating_mul(sample).max(1);
     let band = (BAND / row).clamp(1, info.height.max(1));
-    let mut pass = Pass::default();
+    let mut pass = Pass { planar: info.planar, ..Pass::default() };
     task.set_total(info.height);
     let mut y = 0;
     while y < info.height {
@@ -90,6 +90,9 @@ impl Default for Sums {
 struct Pass {
     rgb: crc32fast::Hasher,
     samples: crc32fast::Hasher,
+    /// Those of each channel, where the file has them in planes.
+    planar: bool,
+    planes: Vec<crc32fast::Hasher>,
     total: Vec<Sums>,
     /// The row before with what it gave: masks and screens repeat their rows.
     row: Vec<u8>,
@@ -104,7 +107,10 @@ impl Pass {
         let channels = pixels.channels as usize;
         let bytes = pixels.data.len() / (pixels.height.max(1) as usize);
         self.total.resize(channels, Sums::default());
-        update(&mut self.samples, &pixels.data, times);
+        match self.planar {
+            true => self.planes(pixels, times),
+            false => update(&mut self.samples, &pixels.data, times),
+        }
         if let Some(rgb) = rgb {
             update(&mut self.rgb, rgb, times);
         }
@@ -130,6 +136,17 @@ impl Pass {
         }
     }
 
+    /// Takes rows into the checksums of their channels.
+    fn planes(&mut self, pixels: &Pixels, times: u64) {
+        let (size, channels) = (pixels.sample.size(), pixels.channels as usize);
+        self.planes.resize(channels, crc32fast::Hasher::new());
+        for (n, crc) in self.planes.iter_mut().enumerate() {
+            let samples = pixels.data.chunks_exact(size).skip(n).step_by(channels.max(1));
+            let plane: Vec<u8> = samples.flatten().copied().collect();
+            update(crc, &plane, times);
+        }
+    }
+
     fn measure(&mut self, row: &Pixels) {
         let channels = row.channels as usize;
         self.row_sums.clear();
@@ -148,7 +165,10 @@ impl Pass {
         }
     }
 
-    fn finish(self) -> ImageStats {
+    fn finish(mut self) -> ImageStats {
+        for plane in &self.planes {
+            self.samples.combine(plane);
+        }
         let channel = |sums: &Sums| match sums.count {
             0 => ChannelStats::default(),
             n => ChannelStats { min: Some(sums.low), max: Some(sums.high), mean: Some(sums.sum / n as f64) },

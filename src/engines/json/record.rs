@@ -402,6 +402,8 @@ pub struct Sample {
     pub values: Shape,
 }
 
+/// Names of columns that a sentence has.
+const NAMED: usize = 6;
 /// The most columns that elements of lists are spread over.
 const WIDEST: usize = 1_000;
 
@@ -468,6 +470,17 @@ impl Sample {
         Some(format!(
             "{count}{among} with a field that stands twice, of which the last counts; the first: {name:?}"
         ))
+    }
+
+    /// A sentence about columns whose values are of several kinds; `among` says of which records.
+    pub fn mixed_remark(&self, among: &str) -> Option<String> {
+        let mixed = self.shape.fields.iter().filter(|(_, shape)| shape.is_mixed());
+        let names: Vec<&str> = mixed.map(|(name, _)| name.as_str()).collect();
+        let shown = names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+        let more = names.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let kinds = format!("values of several kinds{among} (numbers, texts, lists …) stand as text");
+        (!names.is_empty()).then(|| format!("{shown}{more}: {kinds}"))
     }
 
     /// When all were seen: values that are no objects get their column.

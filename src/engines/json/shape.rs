@@ -105,6 +105,11 @@ impl Shape {
         }
     }
 
+    /// Whether values of several kinds were seen, which only texts can all be.
+    pub fn is_mixed(&self) -> bool {
+        self.kinds() > 1
+    }
+
     fn kinds(&self) -> usize {
         let kinds = [self.boolean, self.integer || self.float, self.string, self.list, self.object];
         kinds.iter().filter(|seen| **seen).count()

@@ -10,11 +10,10 @@
 //! - CAF: <https://developer.apple.com/library/archive/documentation/MusicAudio/Reference/CAFSpec/>
 //! - FLAC: RFC 9639; Ogg: RFC 3533; Opus: RFC 6716, RFC 7845; MP3: ISO 11172-3; M4A: ISO 14496-12
 
+mod adpcm;
 mod aiff;
 mod au;
 mod caf;
-mod opus;
-mod packets;
 mod pcm;
 mod riff;
 mod write;
@@ -25,6 +24,7 @@ use crate::data::format::{Format, Opening, Target};
 use crate::data::media::sound;
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Magic, Match};
+use crate::engines::sounds;
 
 /// WAV, also in its forms of 64 bits (RF64, BW64) and of big-endian numbers (RIFX).
 pub static WAV: Format = Format {
@@ -146,5 +146,5 @@ fn follows(bytes: &[u8]) -> bool {
 
 /// A sound that is decoded by packets.
 fn packed(opening: &Opening) -> Result<Node> {
-    packets::node(opening.task, opening.source)
+    sounds::node(opening.task, opening.source)
 }

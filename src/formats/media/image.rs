@@ -1,16 +1,23 @@
-//! Pictures: PNG, JPEG, WebP, GIF, BMP, TIFF, PNM, QOI, Radiance HDR, OpenEXR, ICO and TGA.
+//! Pictures: PNG, JPEG, WebP, GIF, BMP, TIFF, PNM, QOI, Radiance HDR, OpenEXR, ICO, TGA, AVIF, JPEG 2000, JPEG XL and
+//! DICOM.
 //!
 //! Opening walks headers and metadata; pixels are decoded when they are read, one frame at a time,
 //! and the frames decoded last are kept within a bound ([`picture`]). Each format's file names its
 //! specification. Pixels stay as they are stored: EXIF orientation, gamma and colour profiles are
 //! told, not applied.
 
+mod av1;
+mod avif;
+mod dicom;
 mod exif;
 mod exr;
 mod generic;
 mod gif;
 mod ico;
 mod jpeg;
+mod jpeg2000;
+mod jpegls;
+mod jxl;
 mod pfm;
 mod picture;
 mod png;
@@ -145,12 +152,49 @@ pub static EXR: Format = Format {
     ..Format::new("exr", "OpenEXR", exr::open)
 };
 
-/// AVIF, which is written and not read: its files are told by their bytes in the list of what is only recognised.
+/// AVIF: still pictures of AV1 and sequences of them.
 pub static AVIF: Format = Format {
-    extensions: &["avif"],
-    sniff: Some(|_| Match::No),
+    extensions: &["avif", "avifs"],
+    mime: &["image/avif"],
+    sniff: Some(avif::sniff),
+    reads: IMAGE,
     targets: &[Target::new("avif", "AVIF", &["avif"], &write::avif::WRITER)],
-    ..Format::new("avif", "AVIF", write::avif::open)
+    ..Format::new("avif", "AVIF", avif::open)
+};
+
+/// JPEG 2000: JP2 files and code streams.
+pub static JPEG_2000: Format = Format {
+    extensions: &["jp2", "j2k", "j2c", "jpc", "jpf", "jpx", "jph"],
+    mime: &["image/jp2", "image/jpx"],
+    magic: &[Magic::at(0, b"\0\0\0\x0cjP  \r\n\x87\n"), Magic::at(0, b"\xff\x4f\xff\x51")],
+    reads: IMAGE,
+    ..Format::new("jp2", "JPEG 2000", jpeg2000::open)
+};
+
+/// JPEG XL, still and animated.
+pub static JPEG_XL: Format = Format {
+    extensions: &["jxl"],
+    mime: &["image/jxl"],
+    magic: &[Magic::at(0, b"\0\0\0\x0cJXL \r\n\x87\n"), Magic::at(0, b"\xff\x0a")],
+    reads: IMAGE,
+    ..Format::new("jxl", "JPEG XL", jxl::open)
+};
+
+/// DICOM objects.
+pub static DICOM: Format = Format {
+    extensions: &["dcm", "dicom", "dic", "ima"],
+    mime: &["application/dicom"],
+    magic: &[Magic::at(128, b"DICM")],
+    sniff: Some(dicom::sniff),
+    reads: &[Kind::Image, Kind::Group],
+    ..Format::new("dicom", "DICOM", dicom::open)
+};
+
+/// A folder of DICOM objects: the slices of each series as a volume.
+pub static DICOM_SERIES: Format = Format {
+    sniff: Some(dicom::sniff_series),
+    reads: &[Kind::Array, Kind::Group],
+    ..Format::new("dicom_series", "DICOM series", dicom::open_series)
 };
 
 /// Windows icons and cursors.

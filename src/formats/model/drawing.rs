@@ -1,5 +1,6 @@
-//! Drawings of graphs, which are written and not read: SVG (<https://www.w3.org/TR/SVG2/>), DOT
-//! (<https://graphviz.org/doc/info/lang.html>) and Mermaid (<https://mermaid.js.org/syntax/flowchart.html>).
+//! Drawings of graphs, which are written: SVG (<https://www.w3.org/TR/SVG2/>), DOT
+//! (<https://graphviz.org/doc/info/lang.html>) and Mermaid (<https://mermaid.js.org/syntax/flowchart.html>). SVG is read
+//! as a picture, whatever it shows.
 
 mod dot;
 mod mermaid;
@@ -17,15 +18,18 @@ use crate::data::format::{
 use crate::data::graph::labels::{self, Label};
 use crate::data::graph::{Direction, Item, Layout, Layouts, Outline, Settings};
 use crate::data::node::Node;
-use crate::data::sniff::Match;
+use crate::data::sniff::{Head, Match};
+use crate::engines::xml;
 use std::sync::Arc;
 
 /// Scalable Vector Graphics.
 pub static SVG: Format = Format {
     extensions: &["svg"],
-    sniff: Some(|_| Match::No),
+    mime: &["image/svg+xml"],
+    sniff: Some(sniff_svg),
+    reads: &[Kind::Image],
     targets: &[Target::new("svg", "SVG drawing", &["svg"], &svg::WRITER)],
-    ..Format::new("svg", "SVG", open)
+    ..Format::new("svg", "SVG", open_svg)
 };
 
 /// The language of Graphviz.
@@ -57,6 +61,25 @@ const DIRECTION: OptionSpec =
 
 /// How many boxes are about a page.
 const PAGE: usize = 60;
+
+/// A text whose first element is `svg`; comments before it may be longer than what is seen.
+fn sniff_svg(head: &Head) -> Match {
+    if head.is_folder || !head.is_text() {
+        return Match::No;
+    }
+    let text = xml::decoded(&head.first);
+    let name = xml::root_name(&text).map(|name| name.rsplit(':').next().unwrap_or(name) == "svg");
+    match name {
+        Some(true) => Match::Yes,
+        None if head.has_extension(SVG.extensions) && text.trim_start().starts_with('<') => Match::Yes,
+        _ => Match::No,
+    }
+}
+
+fn open_svg(opening: &Opening) -> Result<Node> {
+    let image = crate::engines::svg::read(opening.task, opening.source)?;
+    Ok(Node::new(opening.source.name(), "image").content(Content::Image(image)))
+}
 
 /// Says what there is to say of a drawing that somebody wants to be read as a graph.
 fn open(opening: &Opening) -> Result<Node> {
@@ -91,7 +114,7 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
         let what = "what is in closed groups is not drawn (open=all draws it)";
         losses.push(note(LossKind::Nesting, what).if_any());
     }
-    if is_open != "all" && makes_constants(graph) {
+    if is_open != "all" && Outline::has_constants(&Task::new(), graph).unwrap_or(false) {
         let what = "nodes that only make constants are not drawn (open=all draws them)";
         losses.push(note(LossKind::Nesting, what));
     }
@@ -99,13 +122,6 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
         losses.push(note(LossKind::Metadata, "the metadata are not kept"));
     }
     losses
-}
-
-/// Whether there are nodes that a drawing leaves out, since what they make is as good as a weight.
-fn makes_constants(graph: &Graph) -> bool {
-    let task = Task::new();
-    let outline = Outline::of(&task, graph).and_then(|outline| outline.without_constants(&task, graph));
-    outline.is_ok_and(|outline| outline.hidden() > 0)
 }
 
 /// A graph as it is drawn.

@@ -202,6 +202,7 @@ fn remarks(sample: &Sample) -> Vec<String> {
         remarks.push(format!("{lines} without an object; their values stand in the column {REST}"));
     }
     remarks.extend(sample.twice_remark("line", among));
+    remarks.extend(sample.mixed_remark(among));
     remarks
 }
 

@@ -180,7 +180,9 @@ impl Export {
         }
         let mut described = None;
         // A small window scrolls the form; where it goes and what can be done stays in sight below it.
-        let height = (ui.ctx().content_rect().height() - 290.0).max(120.0);
+        let lossy = self.considered.as_ref().is_some_and(|plan| plan.is_lossy());
+        let foot = if lossy { 320.0 } else { 290.0 };
+        let height = (ui.ctx().content_rect().height() - foot).max(120.0);
         egui::ScrollArea::vertical().id_salt("form").max_height(height).auto_shrink([false, true]).show(
             ui,
             |ui| {
@@ -230,9 +232,9 @@ impl Export {
         self.selection(ui, &items);
         let plan = self.planned(ui, jobs, &items, file_type);
         if let Some(plan) = &plan {
-            self.reconsider(plan);
+            let reveal = self.reconsider(plan);
             form::outline(ui, plan);
-            form::losses(ui, plan, &mut self.consent.lose);
+            form::losses(ui, plan, reveal);
         }
         Some((file_type, plan))
     }
@@ -248,6 +250,12 @@ impl Export {
                 self.verify = Some(verify);
             }
         });
+        if plan.is_lossy() {
+            form::row(ui, "", |ui| {
+                let words = "Write it anyway: the values named above change or get lost";
+                ui.checkbox(&mut self.consent.lose, words);
+            });
+        }
         let agreed = !plan.is_lossy() || self.consent.lose;
         let taken = exports.is_target(Path::new(&self.path));
         if std::mem::replace(&mut self.taken, taken) && !taken {
@@ -256,22 +264,25 @@ impl Export {
         }
         let missing = match (agreed, free) {
             _ if taken => Some("Another export writes this file"),
-            (false, _) => Some("Values would be lost: agree to it above"),
+            (false, _) => Some("Values would be lost: agree to it first"),
             (true, Some(false)) => Some("The file exists: agree to replace it above"),
             _ => None,
         };
         Formed { plan, ready: agreed && !taken && free == Some(true), missing }
     }
 
-    /// Consent is to the losses that were named; where others are named it is asked for anew.
-    fn reconsider(&mut self, plan: &Arc<Plan>) {
+    /// Consent is to the losses that were named; where others are named it is asked for anew. Whether values get lost
+    /// by this plan that did not by the one before.
+    fn reconsider(&mut self, plan: &Arc<Plan>) -> bool {
         let before = self.considered.replace(plan.clone());
-        let Some(before) = before.filter(|before| !Arc::ptr_eq(before, plan)) else { return };
+        let Some(before) = before.filter(|before| !Arc::ptr_eq(before, plan)) else { return false };
         let serious =
             |plan: &'_ Plan| plan.losses.iter().filter(|loss| loss.serious).cloned().collect::<Vec<_>>();
-        if serious(&before) != serious(plan) {
+        let is_new = serious(&before) != serious(plan);
+        if is_new {
             self.consent.lose = false;
         }
+        is_new && plan.is_lossy()
     }
 
     /// What there is to choose from: the choice, words for it, and how much that is.
@@ -288,7 +299,10 @@ impl Export {
                 if is_root { format!("all of {file}") } else { format!("this node: {}", target.path) };
             choices.push((Choice::Whole, words, how_much_of(target)));
             if !is_root {
-                choices.push((Choice::File, format!("all of {file}"), String::new()));
+                // How many nodes that are is known once they were gathered.
+                let nodes = self.items.peek(&Choice::File).ready().map(|items| items.len() as u64);
+                let how_many = nodes.map_or(String::new(), |nodes| display::plural(nodes, "node"));
+                choices.push((Choice::File, format!("all of {file}"), how_many));
             }
         }
         let pictures = self.pictures.iter().enumerate();

@@ -89,7 +89,10 @@ impl Attributes {
         ui.add_space(space::S2);
         if all.len() > MANY {
             let edit = TextEdit::singleline(&mut self.filter).hint_text("Find in names and values");
-            ui.add(edit.desired_width(f32::INFINITY));
+            let edit = ui.add(edit.desired_width(f32::INFINITY));
+            edit.widget_info(|| {
+                egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Find in names and values")
+            });
             ui.add_space(space::S1);
         }
         let found = (all.len() > MANY && !self.filter.is_empty()).then(|| self.find(jobs, list));

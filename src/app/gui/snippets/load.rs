@@ -15,6 +15,7 @@ pub(super) fn load(file: &File, root: &Node, node: &Node) -> String {
         .or_else(|| array(file, node))
         .or_else(|| tensors(file, node))
         .or_else(|| objects(file, root))
+        .or_else(|| pictures(file))
         .or_else(|| plain(file, node));
     loaded.unwrap_or_else(|| format!("data = open({}, \"rb\").read()", file.python))
 }
@@ -399,8 +400,8 @@ fn is_shard(name: &str) -> bool {
         || (name.contains("-of-") && has_extension(name, &["safetensors"]))
 }
 
-/// Pictures, texts, and what holds files.
-fn plain(file: &File, node: &Node) -> Option<String> {
+/// Pictures and videos.
+fn pictures(file: &File) -> Option<String> {
     let from = &file.python;
     Some(match file.format {
         "png" | "jpeg" | "webp" | "gif" | "bmp" | "tiff" | "ppm" | "qoi" | "ico" | "tga" => {
@@ -408,12 +409,35 @@ fn plain(file: &File, node: &Node) -> Option<String> {
             let page = page.map_or(String::new(), |page| format!("\nimage.seek({page})"));
             format!("from PIL import Image\nimage = Image.open({from}){page}")
         }
+        "hdr" | "exr" => format!("import imageio.v3 as iio\nimage = iio.imread({from})"),
+        "avif" | "jp2" => format!("from PIL import Image\nimage = Image.open({from})"),
+        "jxl" => format!("import imagecodecs\nimage = imagecodecs.imread({from})"),
+        "heic" => {
+            format!(
+                "from PIL import Image\nimport pillow_heif\npillow_heif.register_heif_opener()\nimage = Image.open({from})"
+            )
+        }
+        "dicom" => format!("import pydicom\ndata = pydicom.dcmread({from})\npixels = data.pixel_array"),
+        "dicom_series" => format!(
+            "import SimpleITK as sitk\nreader = sitk.ImageSeriesReader()\nreader.SetFileNames(reader.GetGDCMSeriesFileNames({from}))\nvolume = sitk.GetArrayFromImage(reader.Execute())"
+        ),
+        "svg" => format!("import cairosvg\npng = cairosvg.svg2png(url={from})"),
+        "mp4" | "matroska" | "avi" | "mpegts" => format!(
+            "import av\nwith av.open({from}) as video:\n    frames = [frame.to_ndarray(format=\"rgb24\") for frame in video.decode(video=0)]"
+        ),
+        _ => return None,
+    })
+}
+
+/// Texts, models, and what holds files.
+fn plain(file: &File, node: &Node) -> Option<String> {
+    let from = &file.python;
+    Some(match file.format {
         "xgboost" => format!("import xgboost as xgb\nbooster = xgb.Booster(model_file={from})"),
         "lightgbm" => format!("import lightgbm as lgb\nbooster = lgb.Booster(model_file={from})"),
         "catboost" => format!("from catboost import CatBoost\nmodel = CatBoost().load_model({from})"),
         "keras" => format!("import keras\nmodel = keras.saving.load_model({from})"),
         "mxnet_params" => format!("import mxnet as mx\narrays = mx.nd.load({from})"),
-        "hdr" | "exr" => format!("import imageio.v3 as iio\nimage = iio.imread({from})"),
         "text" => {
             let mark = said(node, "byte order mark").is_some();
             let name = match &node.content {

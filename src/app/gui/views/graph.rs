@@ -441,7 +441,8 @@ impl GraphView {
         if of.outline.hidden() > 0 {
             facts.push(format!("{} not shown", display::plural(of.outline.hidden(), "constant")));
         }
-        if all > 0 {
+        // The edges of decision trees and programs carry no tensors.
+        if known > 0 {
             let inferred = if inferred > 0 { format!(" ({inferred} inferred)") } else { String::new() };
             facts.push(format!("shapes of {known} of {all} edges{inferred}"));
         }

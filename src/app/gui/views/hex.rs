@@ -18,7 +18,7 @@ use gander::jobs::{JobSpec, Slot};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Request, Target, View, ViewCx, restored, saved};
+use super::{Request, Target, View, ViewCommand, ViewCx, labels, restored, run, saved};
 use crate::gui::commands::{Action, CommandId, Label};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, space};
@@ -260,6 +260,15 @@ impl HexView {
         self.copying = Some((self.selected(), form, Slot::default()));
     }
 
+    /// Copies what is selected; false where there are no bytes.
+    fn copies(&mut self, form: Form) -> bool {
+        let any = self.len != Some(0);
+        if any {
+            self.copy(form);
+        }
+        any
+    }
+
     fn take_copy(&mut self, cx: &mut ViewCx<'_>) {
         let Some((range, form, slot)) = &self.copying else { return };
         let bytes = range.end - range.start;
@@ -489,7 +498,26 @@ fn offset_of(text: &str) -> Option<u64> {
     lower.parse().ok().or_else(|| u64::from_str_radix(&lower, 16).ok())
 }
 
+/// What the palette offers beside what is on the toolbar.
+const COMMANDS: &[ViewCommand<HexView>] = &[
+    ViewCommand::new(Label::new("Copy bytes as hex", Icon::Copy), |view, _| view.copies(Form::Hex)),
+    ViewCommand::new(Label::new("Copy bytes as text", Icon::Copy), |view, _| view.copies(Form::Text)),
+    ViewCommand::new(Label::new("Copy bytes as Python", Icon::Copy), |view, _| view.copies(Form::Python)),
+    ViewCommand::new(Label::new("Values of the bytes, or not", Icon::Sidebar), |view, _| {
+        view.values ^= true;
+        true
+    }),
+];
+
 impl View for HexView {
+    fn commands(&self) -> Vec<&'static Label> {
+        labels(COMMANDS)
+    }
+
+    fn run(&mut self, at: usize, cx: &mut ViewCx<'_>) -> bool {
+        run(COMMANDS, at, self, cx)
+    }
+
     fn toolbar(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let theme = Theme::of(ui);
         match self.len {
@@ -563,14 +591,6 @@ impl View for HexView {
             0 | 1 => self.len.map_or(String::new(), gander::bytes::display::bytes),
             many => format!("{} selected", gander::bytes::display::plural(many, "byte")),
         };
-    }
-
-    fn commands(&self) -> Vec<&'static Label> {
-        Vec::new()
-    }
-
-    fn run(&mut self, _at: usize, _cx: &mut ViewCx<'_>) -> bool {
-        false
     }
 
     fn request(&mut self, request: &Request, _cx: &mut ViewCx<'_>) -> bool {

@@ -5,19 +5,20 @@
 //! memory ([`FrameArray`]), so that everything else is the picture of an array. Frames that go through several axes
 //! (time, channels, depth) have a slider for each.
 
+mod strip;
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
 
-use egui::{Key, Rect, Ui, UiBuilder, pos2};
+use egui::{Key, Rect, Ui, UiBuilder, pos2, vec2};
 use gander::bytes::display;
 use gander::data::adapt::FrameArray;
-use gander::data::axes::{AxisCoordinates, Facing};
+use gander::data::axes::{AxisCoordinates, PlaneHeadings};
 use gander::data::content::array::Axis;
 use gander::data::content::{Array, Image, ImageInfo};
 use gander::data::plane::color::{ColorRange, HeatMapSpec, ImageSpec, RenderSpec};
-use gander::data::plane::{Mapping, Slice};
+use gander::data::plane::{Mapping, Orientation, Slice};
 use gander::jobs::{JobSpec, Slot};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -67,6 +68,12 @@ struct ImageView {
     pictured: SliceImage,
     histogram: Histogram,
     frames: Slot<u64, FrameArray>,
+    /// The frame that was asked for last: the one after it is decoded from where the decoder stands.
+    asked: Option<u64>,
+    /// Small pictures of a video.
+    strip: strip::Strip,
+    /// The right way up as the file says it, or as stored.
+    upright: Upright,
     /// The pace that the file said last: frames play at it until somebody chooses another.
     pace: Option<f64>,
 }
@@ -87,10 +94,13 @@ impl ImageView {
             mode: Mode::Image,
             mapping,
             dims: Dims::new(coordinates),
-            photo: ImageSpec { opaque: !info.alpha, ..ImageSpec::default() },
+            photo: ImageSpec { opaque: !info.alpha, window: info.window, ..ImageSpec::default() },
             pictured: SliceImage::default(),
             histogram: Histogram::of_image(),
             frames: Slot::default(),
+            asked: None,
+            strip: strip::Strip::default(),
+            upright: Upright { asked: asked(info), ..Upright::default() },
             pace: info.frame_times.first().map(|_| dims::RATE),
         }
     }
@@ -156,11 +166,26 @@ impl ImageView {
     fn frame(&mut self, cx: &ViewCx<'_>) -> Result<Option<Arc<FrameArray>>, gander::bytes::error::Error> {
         let (image, number) = (self.image.clone(), self.number());
         let title = format!("decoding {}", self.name);
-        let shown = self
-            .frames
-            .get(cx.jobs, &number, JobSpec::once(title), move |task| FrameArray::read(image, task, number));
+        // After a jump the key frame is shown until the frame itself is there.
+        let follows = self.asked.is_some_and(|asked| asked == number || asked + 1 == number);
+        let key = if follows { None } else { key_before(self.image.info(), number) };
+        self.asked = Some(number);
+        let shown = self.frames.ask(
+            cx.jobs,
+            &number,
+            || JobSpec::once(title),
+            move |task, partial| {
+                if let Some(key) = key {
+                    partial.show(FrameArray::read(image.clone(), task, key)?);
+                }
+                FrameArray::read(image, task, number)
+            },
+        );
         if let Some(error) = shown.error {
             return Err(error);
+        }
+        if let Some(partial) = &shown.partial {
+            return Ok(Some(partial.clone()));
         }
         if let Some(frame) = &shown.value
             && shown.fresh
@@ -217,7 +242,7 @@ impl ImageView {
                     coordinates,
                     cross,
                     neighbours,
-                    upright: Upright::default(),
+                    upright: self.upright,
                 };
                 self.pictured.ui(ui, cx, &look);
             }
@@ -239,6 +264,12 @@ impl ImageView {
             let known = self.pictured.known(&self.mapping.slice(true), Default::default());
             options::window_menu(ui, &mut self.photo, frame.dtype(), known.as_deref());
         }
+        if self.upright.asked != Orientation::default() {
+            let words = "Turned as the file says, or as its pixels are stored";
+            let chosen = !self.upright.as_stored;
+            let button = ui.selectable_label(chosen, theme::dim(theme::Theme::of(ui), "Upright"));
+            self.upright.as_stored ^= button.on_hover_text(words).clicked();
+        }
         options::turns(ui, &mut self.pictured.camera);
     }
 
@@ -258,6 +289,18 @@ impl ImageView {
             _ => None,
         };
     }
+}
+
+/// The key frame from which another frame of a video is decoded; `None` for a key frame itself, and for pictures.
+fn key_before(info: &ImageInfo, frame: u64) -> Option<u64> {
+    let keys = &info.video.as_ref()?.keys;
+    let after = keys.partition_point(|key| *key <= frame);
+    keys.get(after.checked_sub(1)?).copied().filter(|key| *key != frame)
+}
+
+/// The turn that the file asks for.
+fn asked(info: &ImageInfo) -> Orientation {
+    info.orientation.map(Orientation::of_exif).unwrap_or_default()
 }
 
 /// What frames, rows and columns stand for.
@@ -293,6 +336,10 @@ const COMMANDS: &[ViewCommand<ImageView>] = &[
         view.mode = Mode::Histogram;
         true
     }),
+    ViewCommand::new(Label::new("Upright, or as stored", Icon::FlipVertical), |view, _| {
+        view.upright.as_stored ^= true;
+        view.upright.asked != Orientation::default()
+    }),
     ViewCommand::new(ZOOM_IN, |view, _| view.pictured.zoom(Zoom::In)),
     ViewCommand::new(ZOOM_OUT, |view, _| view.pictured.zoom(Zoom::Out)),
     ViewCommand::new(ZOOM_FIT, |view, _| view.pictured.zoom(Zoom::Fit)),
@@ -309,7 +356,7 @@ impl View for ImageView {
         }
         if self.mode == Mode::Image {
             let slice = self.mapping.slice(true);
-            options::zoom(ui, &mut self.pictured, &slice, false, Facing::default(), &mut Upright::default());
+            options::zoom(ui, &mut self.pictured, &slice, false, PlaneHeadings::default(), &mut self.upright);
         }
     }
 
@@ -319,7 +366,15 @@ impl View for ImageView {
         let frames = if info.frames > 1 { format!(" · {}", self.frames_words()) } else { String::new() };
         let [height, width, _] = self.sides();
         let channels = display::plural(u64::from(info.channels), "channel");
-        cx.status.facts = format!("{width} × {height} · {channels} · {} bits{frames}", info.bits);
+        cx.status.facts = match &info.video {
+            Some(video) => {
+                let at = video.times.get(self.number() as usize).copied().unwrap_or(0.0);
+                let pace = video.fps.map_or(String::new(), |fps| format!(" · {fps:.2} frames/s"));
+                let key = if video.keys.binary_search(&self.number()).is_ok() { " · key frame" } else { "" };
+                format!("{width} × {height} · {}{pace}{frames} · {at:.3} s{key}", video.codec)
+            }
+            None => format!("{width} × {height} · {channels} · {} bits{frames}", info.bits),
+        };
         let rest = ui.available_rect_before_wrap();
         let many = info.frames > 1;
         let height =
@@ -328,6 +383,18 @@ impl View for ImageView {
         if many {
             let place = Rect::from_min_max(pos2(rest.left(), split), rest.max);
             self.dims.sliders(ui, place, &mut self.mapping, true);
+        }
+        let mut split = split;
+        if strip::has_strip(self.image.as_ref()) && rest.height() > strip::HEIGHT * 4.0 {
+            split -= strip::HEIGHT + space::S1;
+            let place = Rect::from_min_size(pos2(rest.left(), split), vec2(rest.width(), strip::HEIGHT));
+            // After the first frame, which is waited for.
+            if self.frames.peek(&self.number()).fresh {
+                let image = self.image.clone();
+                if let Some(frame) = self.strip.ui(ui, place, &image, cx.jobs, self.number()) {
+                    self.go_to(&[frame]);
+                }
+            }
         }
         let place = Rect::from_min_max(rest.min, pos2(rest.right(), split));
         let mut body = ui.new_child(UiBuilder::new().max_rect(place).id_salt("image"));
@@ -372,6 +439,7 @@ impl View for ImageView {
             photo: self.photo,
             histogram: self.histogram.state(),
             bars: self.mode == Mode::Histogram,
+            as_stored: self.upright.as_stored,
         })
     }
 
@@ -391,7 +459,8 @@ impl View for ImageView {
         self.histogram.restore(&state.histogram);
         let channels = self.image.info().channels as usize;
         self.photo.channel = state.photo.channel.filter(|channel| *channel < channels);
-        self.photo.window = state.photo.window;
+        self.photo.window = state.photo.window.or(self.image.info().window);
+        self.upright.as_stored = state.as_stored;
         self.mode = if state.bars { Mode::Histogram } else { Mode::Image };
     }
 }
@@ -405,4 +474,5 @@ struct ImageState {
     photo: ImageSpec,
     histogram: HistogramState,
     bars: bool,
+    as_stored: bool,
 }

@@ -609,13 +609,15 @@ impl View for Model {
         if let Some(graph) = self.graph() {
             return graph.export();
         }
-        match (self.mode, self.table(), self.listed.peek(&()).ready()) {
-            (Mode::Parameters, Some(table), _) => table.export(),
-            (Mode::Parameters, None, Some(listed)) => {
-                Some(("the table of parameters".to_owned(), Data::Table(Arc::new(listed.parameters.clone()))))
-            }
-            _ => None,
-        }
+        self.table().filter(|_| self.mode == Mode::Parameters)?.export()
+    }
+
+    /// What is usually wanted of a model are its tensors; the table of them is beside.
+    fn other_parts(&self) -> Vec<(String, Data)> {
+        let listed = self.listed.peek(&()).ready();
+        let listed = listed.filter(|_| self.mode == Mode::Parameters && self.table().is_none());
+        let table = |listed: &Listed| Data::Table(Arc::new(listed.parameters.clone()));
+        listed.map(|listed| ("the table of parameters".to_owned(), table(&listed))).into_iter().collect()
     }
 
     fn save(&self) -> Value {

@@ -56,7 +56,8 @@ impl View for Record {
         ui.label(theme::dim(theme, target.node.label));
         if count(&target.node) > 8 {
             let edit = egui::TextEdit::singleline(&mut self.filter).hint_text("Find an attribute");
-            ui.add(edit.desired_width(200.0));
+            let edit = ui.add(edit.desired_width(200.0));
+            edit.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Find an attribute"));
         }
     }
 

@@ -95,26 +95,25 @@ pub fn reserve(node: &mut Node) {
     node.attribute_types.retain(|name, _| !is_reserved(name));
 }
 
-/// Says in a remark what kind of file a root group is.
-pub fn remark(root: &mut Node) {
+/// Says of a root group which convention its file follows and what wrote it.
+pub fn describe(root: &mut Node) {
     let (attributes, reserved) = (root.attributes.as_slice(), root.reserved.as_slice());
     let text = |name: &str| cf::text(attributes, name).or_else(|| cf::text(reserved, name));
     let told = if let Some(properties) = text("_NCProperties") {
         let libraries = properties.split(',').filter(|part| !part.starts_with("version="));
         let libraries: Vec<String> = libraries.map(|part| part.replace('=', " ")).collect();
-        Some(format!("NetCDF-4, written by {}", libraries.join(", ")))
+        Some(("written by", libraries.join(", ")))
     } else if let Some(version) = text("keras_version") {
         let backend = text("backend").map_or(String::new(), |backend| format!(" on {backend}"));
-        let what = if text("model_config").is_some() { "model" } else { "weights" };
-        Some(format!("a Keras {what}, written by Keras {version}{backend}"))
+        Some(("written by", format!("Keras {version}{backend}")))
     } else if let Some(version) = text("PYTABLES_FORMAT_VERSION") {
-        Some(format!("a PyTables file, format {version}"))
+        Some(("convention", format!("PyTables {version}")))
     } else if text("encoding-type").as_deref() == Some("anndata") {
-        Some(format!("AnnData, encoding {}", text("encoding-version").unwrap_or_default()))
+        Some(("convention", format!("AnnData {}", text("encoding-version").unwrap_or_default())))
     } else {
-        text("NeXus_version").map(|version| format!("NeXus {version}"))
+        text("NeXus_version").map(|version| ("convention", format!("NeXus {version}")))
     };
-    root.remarks.extend(told);
+    root.reader.extend(told.map(|(name, words)| (name.to_owned(), words.into())));
 }
 
 /// The names that a NeXus group has for the axes of its signal: (signal, axes).

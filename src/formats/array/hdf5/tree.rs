@@ -81,7 +81,7 @@ pub fn root(task: &Task, book: &Arc<FileIndex>) -> Result<Node> {
     let shown = ListedObject { book, above: None, name: "", link: None, referred: false, axes: &[] };
     let mut node = shown.node(task, book.root())?;
     node.label = "file";
-    conventions::remark(&mut node);
+    conventions::describe(&mut node);
     keras::complete(&mut node)?;
     node.start = nexus::start(task, book, &node.attributes)?;
     node.remarks.extend(node.start.iter().map(|path| format!("its default plot is {path}")));

@@ -309,6 +309,7 @@ impl Pyramid {
             frames,
             levels: levels.iter().map(size).collect(),
             details,
+            ..ImageInfo::default()
         };
         Ok(Pyramid { info, levels, rows, columns, channels, others })
     }

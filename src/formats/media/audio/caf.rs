@@ -1,11 +1,11 @@
 //! CAF: big-endian chunks with sizes of 64 bits; `desc` says what the samples of `data` are.
 
-use super::packets;
 use super::pcm::{Coding, Samples};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::numbers::be;
 use crate::data::format::Opening;
 use crate::data::node::Node;
+use crate::engines::sounds;
 
 /// A file has no more chunks than so many that are looked at.
 const CHUNKS: usize = 10_000;
@@ -51,7 +51,7 @@ pub(super) fn open(opening: &Opening) -> Result<Node> {
         }
         Some(b"alaw") => (Coding::ALaw, 1),
         Some(b"ulaw") => (Coding::MuLaw, 1),
-        _ => return packets::node(task, source),
+        _ => return sounds::node(task, source),
     };
     let (channels, big) = (u64::from(channels), flags & 2 == 0);
     Samples { coding, rate, channels, bits, width, big, data, frames: None }.node(task, source)

@@ -4,11 +4,12 @@
 use crate::bytes::error::{Defect, Error, Result};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
-use crate::data::content::array::{Axis, Plain, Sound, read};
+use crate::data::content::array::{Plain, Sound, read};
 use crate::data::content::{Array, ArrayFacts, Content};
 use crate::data::dtype::DType;
 use crate::data::node::Node;
 use crate::data::region::{Region, Span};
+use crate::engines::sounds::facts;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -156,19 +157,6 @@ impl Samples {
         let facts = ArrayFacts { bytes_stored: stored.facts().bytes_stored, ..facts };
         Ok(Arc::new(Unpacked { stored, coding, dtype, shape, facts }))
     }
-}
-
-/// The facts of an array that is a sound.
-pub(super) fn facts(sound: &Sound) -> ArrayFacts {
-    let step = (sound.rate > 0).then(|| (0.0, 1.0 / f64::from(sound.rate)));
-    let time = Axis {
-        name: "time".to_owned(),
-        unit: step.map(|_| "s".to_owned()),
-        regular: step,
-        ..Axis::default()
-    };
-    let channel = Axis { name: "channel".to_owned(), ..Axis::default() };
-    ArrayFacts { axes: vec![time, channel], sound: Some(sound.clone()), ..ArrayFacts::default() }
 }
 
 /// What bytes stand for samples.

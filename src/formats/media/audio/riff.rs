@@ -1,6 +1,6 @@
 //! WAV and Wave64: chunks of a name and a size; `fmt ` says what the samples of `data` are.
 
-use super::packets;
+use super::adpcm;
 use super::pcm::{Coding, Samples};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::numbers::{le, ordered};
@@ -9,6 +9,7 @@ use crate::bytes::task::Task;
 use crate::data::format::Opening;
 use crate::data::node::Node;
 use crate::data::sniff::Head;
+use crate::engines::sounds;
 use std::ops::Range;
 
 /// A file has no more chunks than so many that are looked at.
@@ -39,12 +40,13 @@ pub(super) fn is_wav(head: &Head) -> bool {
 }
 
 /// What `fmt ` says.
-struct Layout {
+pub(super) struct Layout {
     tag: u16,
-    channels: u16,
-    rate: u32,
-    block: u16,
-    bits: u16,
+    pub(super) channels: u16,
+    pub(super) rate: u32,
+    /// Bytes of a frame, or of a block of them.
+    pub(super) block: u16,
+    pub(super) bits: u16,
 }
 
 impl Layout {
@@ -112,6 +114,10 @@ pub(super) fn open(opening: &Opening) -> Result<Node> {
                 found.layout =
                     Some(Layout::parse(&source.read_up_to(task, start, size.min(64) as usize)?, big, at)?);
             }
+            b"bext" => {
+                let len = size.min(TEXTS) as usize;
+                found.texts.extend(broadcast(&source.read_up_to(task, start, len)?));
+            }
             b"LIST" => {
                 found.texts.extend(texts(task, source, start..start.saturating_add(size.min(TEXTS)))?);
             }
@@ -145,6 +151,30 @@ fn data_size(said: u64, found: &mut Found, start: u64, source: &Source, task: &T
     Ok(rest)
 }
 
+/// The texts of the chunk of broadcasters (EBU Tech 3285).
+fn broadcast(bytes: &[u8]) -> Vec<(String, String)> {
+    const FIELDS: [(&str, Range<usize>); 5] = [
+        ("description", 0..256),
+        ("originator", 256..288),
+        ("originator reference", 288..320),
+        ("date", 320..330),
+        ("time", 330..338),
+    ];
+    let text = |bytes: &[u8]| {
+        let text = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+        String::from_utf8_lossy(text).trim().to_owned()
+    };
+    let part = |range: Range<usize>| text(bytes.get(range).unwrap_or_default());
+    let mut found: Vec<(String, String)> =
+        FIELDS.into_iter().map(|(name, range)| (name.to_owned(), part(range))).collect();
+    if let Some(first) = le::<u64>(bytes, 338).filter(|first| *first > 0) {
+        found.push(("first frame since midnight".to_owned(), first.to_string()));
+    }
+    found.push(("coding history".to_owned(), text(bytes.get(602..).unwrap_or_default())));
+    found.retain(|(_, text)| !text.is_empty());
+    found
+}
+
 /// The texts of a list of the kind `INFO`.
 fn texts(task: &Task, source: &Source, range: Range<u64>) -> Result<Vec<(String, String)>> {
     let bytes = source.read_up_to(task, range.start, (range.end - range.start) as usize)?;
@@ -169,15 +199,28 @@ fn texts(task: &Task, source: &Source, range: Range<u64>) -> Result<Vec<(String,
 impl Found {
     fn node(self, task: &Task, source: &Source, big: bool) -> Result<Node> {
         let missing = |what: &str| Error::malformed(format!("the file has no chunk {what}")).at(12);
-        let layout = self.layout.ok_or_else(|| missing("that describes the samples"))?;
+        let Some(layout) = self.layout else {
+            let lost = missing("that describes the samples");
+            // What it says of itself is still known.
+            if self.texts.is_empty() {
+                return Err(lost);
+            }
+            let node = Node::new("", "audio").problem(lost);
+            return Ok(self.texts.into_iter().fold(node, |node, (name, text)| node.attribute(name, text)));
+        };
         // Without samples it is still known what they would be.
         let lost = self.data.is_none().then(|| missing("of samples"));
+        if let (0x11, Some(data), false) = (layout.tag, &self.data, big) {
+            let mut node = adpcm::node(task, source, &layout, data.clone())?;
+            node.remarks.extend(self.remarks);
+            return Ok(self.texts.into_iter().fold(node, |node, (name, text)| node.attribute(name, text)));
+        }
         let data = self.data.unwrap_or(0..0);
         let Some(coding) = layout.coding() else {
             if let Some(lost) = lost {
                 return Err(lost);
             }
-            let mut node = packets::node(task, source)?;
+            let mut node = sounds::node(task, source)?;
             node.remarks.extend(self.remarks);
             return Ok(node);
         };

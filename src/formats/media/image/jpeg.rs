@@ -7,6 +7,8 @@
 //! is libjpeg's, in its fixed-point numbers, so that pictures without chroma subsampling differ from libjpeg's
 //! only where the inverse transform does.
 
+mod wide;
+
 use super::exif;
 use super::picture::{self, Codec, Header, blank, bytes_at, latin1};
 use crate::bytes::error::{Error, Result};
@@ -43,6 +45,10 @@ pub(super) fn open(opening: &Opening) -> Result<Node> {
         header.detail("scans", "one for each component, or some of them");
     }
     header.detail("ICC profile", if walk.profile { "yes" } else { "no" });
+    if frame.refusal().is_some() && frame.is_wide() && frame.sampling.len() != 2 {
+        header.info.sample = if frame.precision > 8 { Sample::U16 } else { Sample::U8 };
+        return picture::node(source, header, Wide(coding));
+    }
     if let Some(refusal) = frame.refusal() {
         header.info.sample = if frame.precision > 8 { Sample::U16 } else { Sample::U8 };
         header.problem = Some(Error::unsupported(refusal.clone()).at(frame.at));
@@ -82,6 +88,11 @@ impl Frame {
             },
             _ => Some(format!("{process} JPEG")),
         }
+    }
+
+    /// Whether it is read by [`wide`] although no crate does.
+    fn is_wide(&self) -> bool {
+        wide::takes(self.kind, self.precision) && matches!(self.sampling.len(), 1..=4)
     }
 
     fn process(&self) -> &'static str {
@@ -323,6 +334,22 @@ impl Codec for Refused {
     }
 }
 
+/// A lossless JPEG, or one of 12 bits a sample.
+struct Wide(Coding);
+
+impl Codec for Wide {
+    fn frame(&self, task: &Task, source: &Source, _frame: u64, partial: bool) -> Result<Pixels> {
+        let bytes = source.read(task, 0..source.len(task)?)?;
+        let raw = wide::decode(task, &bytes, partial)?;
+        match (raw.sample, self.0.colours) {
+            // Lossless ones are stored in the colours that they have.
+            (Sample::U8, Colours::YCbCr) if raw.channels == 3 => Ok(raw),
+            (Sample::U8, _) => Ok(Jpeg { coding: self.0, sides: (0, 0) }.coloured(raw)),
+            _ => Ok(raw),
+        }
+    }
+}
+
 struct Jpeg {
     coding: Coding,
     /// Width and height.
@@ -390,6 +417,24 @@ pub(super) fn components(task: &Task, bytes: &[u8], partial: bool) -> Result<Pix
         return Err(Error::unsupported(refusal));
     }
     decode(task, bytes, walk.coding(), partial)
+}
+
+/// The components of a JPEG of any process that is read, with up to 16 bits a sample, as they are stored.
+///
+/// # Errors
+/// As [`components`].
+pub(super) fn samples(task: &Task, bytes: &[u8], partial: bool) -> Result<Pixels> {
+    let mut walk = Walk::default();
+    let part = |at: u64, len: usize| {
+        let rest = usize::try_from(at).ok().and_then(|at| bytes.get(at..)).unwrap_or_default();
+        Ok(Bytes::copy_from_slice(rest.get(..len).unwrap_or(rest)))
+    };
+    walk.run(task, &part)?;
+    match &walk.frame {
+        // Sequential ones to libjpeg's last bit: who reads these compares numbers.
+        Some(frame) if frame.is_wide() => wide::decode(task, bytes, partial),
+        _ => components(task, bytes, partial),
+    }
 }
 
 /// The components as they are stored.

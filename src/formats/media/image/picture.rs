@@ -59,6 +59,11 @@ pub(super) trait Codec: Send + Sync {
         Ok(None)
     }
 
+    /// The pixels of `rect` at a level above the full resolution.
+    fn level(&self, _task: &Task, _source: &Source, frame: u64, level: u32, _rect: Rect) -> Result<Pixels> {
+        Err(Error::bug(format!("frame {frame} at level {level} was asked for")))
+    }
+
     /// As [`Image::reduced`].
     fn reduced(
         &self,
@@ -145,8 +150,15 @@ impl Image for Picture {
 
     fn read(&self, task: &Task, frame: u64, level: u32, rect: Rect) -> Result<Pixels> {
         task.check()?;
-        if frame >= self.info.frames || level > 0 {
+        if frame >= self.info.frames || level as usize >= self.info.levels.len() {
             return Err(Error::bug(format!("frame {frame} at level {level} was asked for")));
+        }
+        if level > 0 {
+            let (width, height) = self.info.levels.get(level as usize).copied().unwrap_or_default();
+            let rect = rect.cut(width, height);
+            return crate::bytes::guard::catch_decoder_panic("the picture", || {
+                self.codec.level(task, &self.source, frame, level, rect)
+            });
         }
         let (width, height) = self.codec.size(frame).unwrap_or((self.info.width, self.info.height));
         let rect = rect.cut(width, height);

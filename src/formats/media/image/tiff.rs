@@ -2,17 +2,23 @@
 //! <https://www.awaresystems.be/imaging/tiff/bigtiff.html>
 //!
 //! Opening follows the chain of directories ([`ifd`]); pages ([`page`]) are read by the strips or tiles that
-//! a rectangle needs ([`chunk`]), with samples of every width and kind. Only CCITT fax goes through the
-//! `tiff` crate. Pages of one size are frames; pages that differ are pictures of their own.
+//! a rectangle needs ([`chunk`]), with samples of every width and kind. Pages of one size are frames; pages that differ
+//! are pictures of their own.
 
 mod chunk;
 mod encode;
+mod fax;
 mod ifd;
+mod logluv;
 mod lzw;
+mod meaning;
+mod old_jpeg;
 mod page;
+mod rendering;
 pub(super) mod write;
 
-use super::jpeg;
+pub(super) use chunk::pack_bits;
+
 use super::picture::{self, Codec, Header, blank, check_pixels};
 use crate::bytes::cache::Cache;
 use crate::bytes::display;
@@ -21,12 +27,14 @@ use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::image::orientation;
-use crate::data::content::{Pixels, Rect, Sample};
+use crate::data::content::{Pixels, Rect};
 use crate::data::format::Opening;
 use crate::data::node::Node;
 use ifd::{Directory, Order};
 use page::{Compression, Page};
 use parking_lot::Mutex;
+use rayon::prelude::*;
+use rendering::{Rendering, seen_as, shown, to_be_seen};
 use std::sync::Arc;
 
 /// Pixels up to which a page is decoded whole, and kept, when a part of it is asked for.
@@ -34,36 +42,88 @@ const WHOLE: u64 = 16 << 20;
 /// Characters of one field that are kept.
 const LONGEST: usize = 64 << 10;
 
+/// Sub-directories of one page that are followed.
+const LEVELS: usize = 64;
+
+/// A page with its smaller versions.
+struct Leaf<'a> {
+    page: Page,
+    directory: &'a Directory,
+    levels: Vec<Page>,
+}
+
 /// Follows the directories.
 pub(super) fn open(opening: &Opening) -> Result<Node> {
     let (task, source) = (opening.task, opening.source);
     let chain = ifd::chain(task, source)?;
-    let mut pages = Vec::new();
+    let mut pages: Vec<Leaf<'_>> = Vec::new();
     let mut problem = chain.problem;
     for directory in &chain.directories {
         match Page::read(task, source, chain.order, directory).unless_cancelled()? {
-            Ok(page) => pages.push((page, directory)),
+            Ok(page) => {
+                // A smaller version follows the page that it is of.
+                if let Some(last) = pages.last_mut().filter(|last| is_level(last, &page)) {
+                    last.levels.push(page);
+                    continue;
+                }
+                let levels = sub_levels(task, source, chain.order, directory, &page)?;
+                pages.push(Leaf { page, directory, levels });
+            }
             Err(error) => {
                 problem.get_or_insert(error);
             }
         }
     }
-    let Some((first, _)) = pages.first() else {
+    let Some(first) = pages.first() else {
         return Err(problem.unwrap_or_else(|| Error::malformed("TIFF: it has no page")));
     };
-    let alike = |page: &Page| {
-        (page.width, page.height, page.bits, page.sample, page.channels, page.photometric)
-            == (first.width, first.height, first.bits, first.sample, first.channels, first.photometric)
-    };
-    if pages.iter().all(|(page, _)| alike(page)) {
-        return node(task, source, chain.order, &pages, problem);
+    let stacks = meaning::stacks(task, source, chain.order, first.directory)?;
+    if let ([stack], [only]) = (stacks.as_slice(), pages.as_slice())
+        && stack.pages() > 1
+        && only.page.compression == Compression::None
+        && only.levels.is_empty()
+    {
+        // ImageJ writes one directory for a stack.
+        let at = places(task, source, chain.order, &only.page)?.first().map_or(0, |(at, _)| *at);
+        let all = meaning::following(&only.page, stack.pages(), source.len(task)?, at);
+        if all.len() as u64 == stack.pages() {
+            let directory = only.directory;
+            pages = all.into_iter().map(|page| Leaf { page, directory, levels: Vec::new() }).collect();
+        }
     }
-    // Smaller versions of the page before are told there, not shown as pages.
+    let whole: u64 = stacks.iter().map(meaning::Stack::pages).sum();
+    if stacks.len() > 1 && whole == pages.len() as u64 {
+        let mut nodes = Vec::new();
+        let mut rest = pages.as_slice();
+        for (n, stack) in stacks.iter().enumerate() {
+            let (some, others) = rest.split_at((stack.pages() as usize).min(rest.len()));
+            rest = others;
+            let mut made = node(task, source, chain.order, some, Some(stack), None)?;
+            made.name = if stack.name.is_empty() { n.to_string() } else { stack.name.clone() };
+            nodes.push(made);
+        }
+        let mut root = Node::new(source.name(), "file").separator("/").listed(nodes);
+        root.problem = problem;
+        return Ok(root);
+    }
+    let alike = |leaf: &Leaf<'_>| {
+        let kind = |page: &Page| {
+            (page.width, page.height, page.bits, page.sample, page.channels, page.photometric, page.mask)
+        };
+        pages.first().is_some_and(|first| kind(&leaf.page) == kind(&first.page))
+    };
+    if pages.iter().all(alike) {
+        return node(task, source, chain.order, &pages, stacks.first(), problem);
+    }
     let mut nodes: Vec<Node> = Vec::new();
     for (n, one) in pages.iter().enumerate() {
-        let mut made = node(task, source, chain.order, std::slice::from_ref(one), None)?;
+        let mut made = node(task, source, chain.order, std::slice::from_ref(one), None, None)?;
         made.name = n.to_string();
-        made.label = if one.0.reduced { "reduced page" } else { "page" };
+        made.label = match (one.page.reduced, one.page.mask) {
+            (_, true) => "mask",
+            (true, _) => "reduced page",
+            _ => "page",
+        };
         nodes.push(made);
     }
     let mut root = Node::new(source.name(), "file").separator("").listed(nodes);
@@ -71,37 +131,90 @@ pub(super) fn open(opening: &Opening) -> Result<Node> {
     Ok(root)
 }
 
+/// Whether a page is a smaller version of another.
+fn is_level(of: &Leaf<'_>, page: &Page) -> bool {
+    let last = of.levels.last().unwrap_or(&of.page);
+    let kind = |page: &Page| (page.bits, page.sample, page.channels, page.photometric, page.mask);
+    page.reduced
+        && !of.page.reduced
+        && kind(page) == kind(&of.page)
+        && page.width < last.width
+        && page.height <= last.height
+        && page.refusal.is_none()
+}
+
+/// The smaller versions that the sub-directories of a page are.
+fn sub_levels(
+    task: &Task,
+    source: &Source,
+    order: Order,
+    directory: &Directory,
+    page: &Page,
+) -> Result<Vec<Page>> {
+    let Some(field) = directory.field(330) else { return Ok(Vec::new()) };
+    let Ok(offsets) = field.numbers(task, source, order).unless_cancelled()? else { return Ok(Vec::new()) };
+    let mut leaf = Leaf { page: page.clone(), directory, levels: Vec::new() };
+    for at in offsets.into_iter().take(LEVELS).filter(|at| *at != 0 && *at != directory.at) {
+        let read = ifd::directory(task, source, order, at)
+            .and_then(|(below, _)| Page::read(task, source, order, &below));
+        if let Ok(mut below) = read.unless_cancelled()? {
+            below.reduced = true;
+            if is_level(&leaf, &below) {
+                leaf.levels.push(below);
+            }
+        }
+    }
+    Ok(leaf.levels)
+}
+
 /// The picture of pages that are alike.
 fn node(
     task: &Task,
     source: &Source,
     order: Order,
-    pages: &[(Page, &Directory)],
+    pages: &[Leaf<'_>],
+    stack: Option<&meaning::Stack>,
     problem: Option<Error>,
 ) -> Result<Node> {
-    let Some((first, directory)) = pages.first() else { return Err(Error::bug("a picture without pages")) };
+    let Some(Leaf { page: first, directory, levels }) = pages.first() else {
+        return Err(Error::bug("a picture without pages"));
+    };
     let mut header = Header::default();
     describe(&mut header, first);
     attributes(task, source, order, directory, &mut header)?;
     header.problem = problem;
-    for (page, _) in pages {
+    for leaf in pages {
         if header.problem.is_none() {
-            header.problem = page.refusal.clone();
+            header.problem = leaf.page.refusal.clone();
         }
     }
     let info = &mut header.info;
     (info.width, info.height, info.bits) = (first.width, first.height, first.bits.into());
     (info.channels, info.sample, info.alpha) = seen_as(first);
-    info.frames = pages.len() as u64;
+    (info.frames, info.planar) = (pages.len() as u64, first.planar);
+    info.levels = vec![(first.width, first.height)];
+    // Levels are those that every page has.
+    let sides = |pages: &[Page]| pages.iter().map(|page| (page.width, page.height)).collect::<Vec<_>>();
+    if pages.iter().all(|leaf| sides(&leaf.levels) == sides(levels)) {
+        info.levels.extend(sides(levels));
+    }
+    let places_on_earth = meaning::geography(task, source, order, directory, info)?;
+    if let Some(stack) = stack {
+        stack.tell(info);
+    }
+    for (name, value) in places_on_earth {
+        header.detail(&name, value);
+    }
     if header.problem.is_none() && first.offsets.as_ref().is_some_and(|field| field.count <= 1 << 20) {
         header.problem = cut(task, source, order, first)?;
     }
     let partial = header.problem.is_some();
-    let pages = pages.iter().map(|(page, _)| page.clone()).collect();
+    let levels = pages.iter().map(|leaf| leaf.levels.clone()).collect();
+    let pages = pages.iter().map(|leaf| leaf.page.clone()).collect();
     picture::node(
         source,
         header,
-        Tiff { order, pages, partial, chunks: Cache::with_last(KEPT), places: Mutex::new(None) },
+        Tiff { order, pages, levels, partial, chunks: Cache::with_last(KEPT), places: Mutex::new(None) },
     )
 }
 
@@ -136,7 +249,21 @@ fn attributes(
 ) -> Result<()> {
     for field in &directory.fields {
         let name = match field.tag {
-            254..=259 | 262 | 266 | 273 | 277..=279 | 284 | 317 | 320..=325 | 338 | 339 | 347 | 530 | 532 => {
+            254..=259
+            | 262
+            | 266
+            | 273
+            | 277..=279
+            | 284
+            | 292
+            | 317
+            | 320..=325
+            | 338
+            | 339
+            | 347
+            | 512..=521
+            | 530
+            | 532 => {
                 continue;
             }
             269 => "document".to_owned(),
@@ -216,7 +343,8 @@ fn cut(task: &Task, source: &Source, order: Order, page: &Page) -> Result<Option
 /// Offset and length of each chunk.
 fn places(task: &Task, source: &Source, order: Order, page: &Page) -> Result<Vec<(u64, u64)>> {
     let Some(field) = &page.offsets else { return Ok(Vec::new()) };
-    let offsets = field.numbers(task, source, order)?;
+    let mut offsets = field.numbers(task, source, order)?;
+    offsets.iter_mut().for_each(|at| *at = at.saturating_add(page.shift));
     let counts = match &page.counts {
         Some(field) => field.numbers(task, source, order)?,
         // Old writers leave them out where there is one strip, which goes on to the end.
@@ -228,126 +356,38 @@ fn places(task: &Task, source: &Source, order: Order, page: &Page) -> Result<Vec
     Ok(offsets.into_iter().zip(counts).collect())
 }
 
-/// Channels, samples and alpha of what is shown of a page.
-fn seen_as(page: &Page) -> (u32, Sample, bool) {
-    let channels = page.channels.min(u64::from(u16::MAX)) as u32;
-    match shown(page) {
-        Rendering::Palette => (3, Sample::U8, false),
-        Rendering::Inks => (3, page.sample, false),
-        _ => (channels, page.sample, page.alpha()),
-    }
-}
-
-/// What is made of stored samples to be seen.
-#[derive(Clone, Copy, PartialEq)]
-enum Rendering {
-    AsStored,
-    /// Indices into a palette.
-    Palette,
-    /// White is zero, or fewer than 8 bits.
-    Scaled,
-    /// Cyan, magenta, yellow and black.
-    Inks,
-    /// YCbCr outside JPEG.
-    Chroma,
-}
-
-fn shown(page: &Page) -> Rendering {
-    let whole = matches!(page.sample, Sample::U8 | Sample::U16);
-    match page.photometric {
-        3 if page.palette.is_some() && page.channels == 1 && whole => Rendering::Palette,
-        0 if whole => Rendering::Scaled,
-        5 if whole && page.channels >= 4 => Rendering::Inks,
-        6 if page.compression != Compression::Jpeg && page.sample == Sample::U8 && page.channels == 3 => {
-            Rendering::Chroma
-        }
-        _ if page.sample == Sample::U8 && page.bits < 8 => Rendering::Scaled,
-        _ => Rendering::AsStored,
-    }
-}
-
-/// What is seen of stored samples.
-fn to_be_seen(page: &Page, mut pixels: Pixels) -> Result<Pixels> {
-    let most = (1u32 << u32::from(page.bits.min(16))) - 1;
-    match shown(page) {
-        Rendering::AsStored => {}
-        Rendering::Palette => {
-            let palette = page.palette.as_deref().unwrap_or_default();
-            let colours = palette.len() / 3;
-            let mut seen = blank(pixels.width, pixels.height, 3, Sample::U8, false)?;
-            let indices = pixels.data.chunks_exact(pixels.sample.size());
-            for (rgb, index) in seen.data.as_chunks_mut::<3>().0.iter_mut().zip(indices) {
-                let index = index.iter().rev().fold(0, |n, &b| n << 8 | usize::from(b));
-                *rgb =
-                    std::array::from_fn(|c| palette.get(c * colours + index).map_or(0, |v| (v >> 8) as u8));
-            }
-            return Ok(seen);
-        }
-        Rendering::Scaled => {
-            let turned = page.photometric == 0;
-            let alpha = if page.alpha() { page.channels as usize - 1 } else { usize::MAX };
-            let turn = |n: usize, value: u32| match turned && n % page.channels as usize != alpha {
-                true => most.saturating_sub(value),
-                false => value,
-            };
-            match page.sample {
-                Sample::U8 => pixels.data.iter_mut().enumerate().for_each(|(n, b)| {
-                    *b = (turn(n, u32::from(*b).min(most)) * 255 / most.max(1)) as u8;
-                }),
-                _ => pixels.data.as_chunks_mut::<2>().0.iter_mut().enumerate().for_each(|(n, b)| {
-                    *b = (turn(n, u32::from(u16::from_le_bytes(*b))) as u16).to_le_bytes();
-                }),
-            }
-        }
-        Rendering::Inks => return inks(page, &pixels, most),
-        Rendering::Chroma => pixels.data.as_chunks_mut::<3>().0.iter_mut().for_each(jpeg::to_rgb),
-    }
-    Ok(pixels)
-}
-
-/// CMYK to RGB: black takes its share of what each ink leaves.
-fn inks(page: &Page, pixels: &Pixels, most: u32) -> Result<Pixels> {
-    let size = page.sample.size();
-    let mut seen = blank(pixels.width, pixels.height, 3, page.sample, false)?;
-    let out = seen.data.chunks_exact_mut(3 * size);
-    for (rgb, ink) in out.zip(pixels.data.chunks_exact(size * pixels.channels as usize)) {
-        let at = |n: usize| {
-            let bytes = ink.get(n * size..(n + 1) * size).unwrap_or_default();
-            bytes.iter().rev().fold(0u64, |v, &b| v << 8 | u64::from(b))
-        };
-        let most = u64::from(most.max(1));
-        let left = most.saturating_sub(at(3));
-        for (n, sample) in rgb.chunks_exact_mut(size).enumerate() {
-            let value = (most.saturating_sub(at(n)) * left + most / 2) / most;
-            sample.copy_from_slice(value.to_le_bytes().get(..size).unwrap_or_default());
-        }
-    }
-    Ok(seen)
-}
-
 /// Bytes of decoded strips and tiles that are kept: a rectangle begins and ends within them.
 const KEPT: usize = 16 << 20;
+/// The number of a page and of a level of it.
+type Place = (u64, u32);
 /// Offset and length of each chunk of a page.
 type Places = Arc<Vec<(u64, u64)>>;
 
 struct Tiff {
     order: Order,
     pages: Vec<Page>,
+    /// Smaller versions of each page.
+    levels: Vec<Vec<Page>>,
     partial: bool,
     /// The samples of strips and tiles, by page and number.
-    chunks: Cache<(u64, u64), Arc<Vec<u8>>>,
+    chunks: Cache<(Place, u64), Arc<Vec<u8>>>,
     /// Of the page that was read last: a page of a million tiles is read by many rectangles.
-    places: Mutex<Option<(u64, Places)>>,
+    places: Mutex<Option<(Place, Places)>>,
 }
 
 impl Tiff {
-    fn page(&self, frame: u64) -> Result<&Page> {
-        let page = usize::try_from(frame).ok().and_then(|n| self.pages.get(n));
-        page.ok_or_else(|| Error::bug(format!("page {frame} of a TIFF was asked for")))
+    /// A page, or one of its smaller versions.
+    fn page(&self, (frame, level): Place) -> Result<&Page> {
+        let frame_at = usize::try_from(frame).ok();
+        let page = match level.checked_sub(1) {
+            None => frame_at.and_then(|n| self.pages.get(n)),
+            Some(below) => frame_at.and_then(|n| self.levels.get(n)?.get(below as usize)),
+        };
+        page.ok_or_else(|| Error::bug(format!("page {frame} of a TIFF was asked for at level {level}")))
     }
 
     /// Where the chunks of a page lie.
-    fn places(&self, task: &Task, source: &Source, frame: u64) -> Result<Places> {
+    fn places(&self, task: &Task, source: &Source, frame: Place) -> Result<Places> {
         if let Some((_, places)) = self.places.lock().as_ref().filter(|(of, _)| *of == frame) {
             return Ok(places.clone());
         }
@@ -357,13 +397,10 @@ impl Tiff {
     }
 
     /// The samples of `rect` as the file holds them.
-    fn samples(&self, task: &Task, source: &Source, frame: u64, rect: Rect) -> Result<Pixels> {
+    fn samples(&self, task: &Task, source: &Source, frame: Place, rect: Rect) -> Result<Pixels> {
         let page = self.page(frame)?;
         if let Some(refusal) = &page.refusal {
             return Err(refusal.clone());
-        }
-        if page.compression == Compression::Fax {
-            return self.fax(task, source, frame).map(|pixels| pixels.crop(rect));
         }
         let channels = page.channels as u32;
         check_pixels(rect.width, rect.height).map_err(|_| {
@@ -378,19 +415,30 @@ impl Tiff {
         let (across, down) = page.grid();
         let (wide, high) = page.chunk;
         let planes = if page.planar { page.channels } else { 1 };
+        let (rows, columns) = (
+            rect.y / high..=(rect.y + rect.height - 1) / high,
+            rect.x / wide..=(rect.x + rect.width - 1) / wide,
+        );
         for plane in 0..planes {
-            for row in rect.y / high..=(rect.y + rect.height - 1) / high {
-                for column in rect.x / wide..=(rect.x + rect.width - 1) / wide {
+            for row in rows.clone() {
+                // The chunks of a row are decoded on all cores.
+                let chunk = |column: u64| -> Result<(u64, Option<Arc<Vec<u8>>>)> {
                     let number = (plane * down + row) * across + column;
                     let place = usize::try_from(number).ok().and_then(|n| places.get(n));
                     if place.is_none() && self.partial {
-                        break;
+                        return Ok((column, None));
                     }
-                    let Some(data) = self.chunk(task, source, frame, number, row, place.copied())? else {
-                        continue;
-                    };
-                    let channel = page.planar.then_some(plane as usize);
-                    paste(&mut pixels, page, rect, (column * wide, row * high), channel, &data);
+                    Ok((column, self.chunk(task, source, frame, number, row, place.copied())?))
+                };
+                let decoded: Vec<_> = match page.compression {
+                    Compression::None => columns.clone().map(chunk).collect::<Result<_>>()?,
+                    _ => columns.clone().into_par_iter().map(chunk).collect::<Result<_>>()?,
+                };
+                let channel = page.planar.then_some(plane as usize);
+                for (column, data) in decoded {
+                    if let Some(data) = data {
+                        paste(&mut pixels, page, rect, (column * wide, row * high), channel, &data);
+                    }
                 }
             }
         }
@@ -402,7 +450,7 @@ impl Tiff {
         &self,
         task: &Task,
         source: &Source,
-        frame: u64,
+        frame: Place,
         number: u64,
         row: u64,
         place: Option<(u64, u64)>,
@@ -412,6 +460,11 @@ impl Tiff {
             return Ok(Some(data));
         }
         let page = self.page(frame)?;
+        if page.compression == Compression::OldJpeg {
+            let data = Arc::new(old_jpeg::decode(task, source, self.order, page, self.partial)?);
+            self.chunks.put((frame, number), data.clone(), data.len());
+            return Ok(Some(data));
+        }
         let Some((at, count)) = place else {
             let what = format!("TIFF: its strip or tile {number} is not named");
             return if self.partial { Ok(None) } else { Err(Error::malformed(what)) };
@@ -440,72 +493,42 @@ impl Tiff {
         self.chunks.put((frame, number), data.clone(), data.len());
         Ok(Some(data))
     }
-
-    /// A page in CCITT fax, by the `tiff` crate: one bit a pixel, zero for white as it is stored.
-    fn fax(&self, task: &Task, source: &Source, frame: u64) -> Result<Pixels> {
-        let page = self.page(frame)?;
-        if page.channels != 1 || page.bits != 1 {
-            return Err(Error::unsupported("TIFF: CCITT fax with more than one bit a pixel"));
-        }
-        let mut pixels = blank(page.width, page.height, 1, Sample::U8, false)?;
-        let refused = |error: tiff::TiffError| match error {
-            tiff::TiffError::UnsupportedError(what) => Error::unsupported(format!("TIFF: {what}")),
-            tiff::TiffError::IoError(io) => io.into(),
-            other => Error::malformed(format!("TIFF: {other}")),
-        };
-        let reader = tiff::decoder::Decoder::new(source.reader(task)).map_err(refused)?;
-        let mut limit = tiff::decoder::Limits::default();
-        limit.decoding_buffer_size = limits::CHUNK as usize;
-        limit.intermediate_buffer_size = limits::CHUNK as usize;
-        let mut reader = reader.with_limits(limit);
-        reader.seek_to_image(usize::try_from(frame).unwrap_or(usize::MAX)).map_err(refused)?;
-        let packed = match reader.read_image().map_err(refused)? {
-            tiff::decoder::DecodingResult::U8(packed) => packed,
-            _ => return Err(Error::bug("CCITT fax gave no bytes")),
-        };
-        task.check()?;
-        let row = (page.width as usize).div_ceil(8).max(1);
-        // The crate turns white to one.
-        let turned = u8::from(page.photometric == 0);
-        for (line, bits) in pixels.data.chunks_exact_mut((page.width as usize).max(1)).zip(packed.chunks(row))
-        {
-            for (x, pixel) in line.iter_mut().enumerate() {
-                *pixel = (bits.get(x / 8).copied().unwrap_or(0) >> (7 - x % 8) & 1) ^ turned;
-            }
-        }
-        Ok(pixels)
-    }
 }
 
 impl Codec for Tiff {
     fn frame(&self, task: &Task, source: &Source, frame: u64, _partial: bool) -> Result<Pixels> {
-        let page = self.page(frame)?;
-        let pixels = self.samples(task, source, frame, Rect::all(page.width, page.height))?;
+        let page = self.page((frame, 0))?;
+        let pixels = self.samples(task, source, (frame, 0), Rect::all(page.width, page.height))?;
         to_be_seen(page, pixels)
     }
 
+    fn level(&self, task: &Task, source: &Source, frame: u64, level: u32, rect: Rect) -> Result<Pixels> {
+        let page = self.page((frame, level))?;
+        to_be_seen(page, self.samples(task, source, (frame, level), rect)?)
+    }
+
     fn region(&self, task: &Task, source: &Source, frame: u64, rect: Rect) -> Result<Option<Pixels>> {
-        let page = self.page(frame)?;
-        if page.width.saturating_mul(page.height) <= WHOLE || page.compression == Compression::Fax {
+        let page = self.page((frame, 0))?;
+        if page.width.saturating_mul(page.height) <= WHOLE {
             return Ok(None);
         }
-        to_be_seen(page, self.samples(task, source, frame, rect)?).map(Some)
+        to_be_seen(page, self.samples(task, source, (frame, 0), rect)?).map(Some)
     }
 
     fn stored(&self, task: &Task, source: &Source, frame: u64, rect: Rect) -> Result<Option<Pixels>> {
-        match shown(self.page(frame)?) {
+        match shown(self.page((frame, 0))?) {
             Rendering::AsStored => Ok(None),
-            _ => self.samples(task, source, frame, rect).map(Some),
+            _ => self.samples(task, source, (frame, 0), rect).map(Some),
         }
     }
 
     fn unstored_rows(&self, task: &Task, source: &Source, frame: u64, y: u64) -> Result<u64> {
-        let page = self.page(frame)?;
+        let page = self.page((frame, 0))?;
         // Where nothing is left out, a chunk that is not named is an error, which reading it tells.
-        if page.refusal.is_some() || page.compression == Compression::Fax || y >= page.height {
+        if page.refusal.is_some() || y >= page.height {
             return Ok(0);
         }
-        let places = self.places(task, source, frame)?;
+        let places = self.places(task, source, (frame, 0))?;
         let (across, down) = page.grid();
         let planes = if page.planar { page.channels } else { 1 };
         let named = places.len() as u64;
@@ -525,7 +548,7 @@ impl Codec for Tiff {
     }
 
     fn size(&self, frame: u64) -> Option<(u64, u64)> {
-        self.page(frame).ok().map(|page| (page.width, page.height))
+        self.page((frame, 0)).ok().map(|page| (page.width, page.height))
     }
 }
 
@@ -568,7 +591,7 @@ fn paste(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::content::Content;
+    use crate::data::content::{Content, Sample};
     use crate::data::format::Options;
     use std::path::Path;
 
@@ -641,12 +664,13 @@ mod tests {
         let tiff = Tiff {
             order: chain.order,
             pages: vec![page],
+            levels: vec![Vec::new()],
             partial: false,
             chunks: Cache::with_last(KEPT),
             places: Mutex::new(None),
         };
         for rect in [Rect { x: 3, y: 5, width: 30, height: 14 }, Rect { x: 39, y: 23, width: 1, height: 1 }] {
-            assert_eq!(tiff.samples(&task, &document.source, 0, rect).unwrap(), whole.crop(rect));
+            assert_eq!(tiff.samples(&task, &document.source, (0, 0), rect).unwrap(), whole.crop(rect));
             assert_eq!(image.read(&task, 0, 0, rect).unwrap(), whole.crop(rect));
         }
     }

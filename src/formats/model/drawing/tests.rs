@@ -27,11 +27,15 @@ fn payload() -> Payload {
 }
 
 fn drawn(format: &Format, options: &[(&str, &str)]) -> String {
+    drawing(format, &payload(), options)
+}
+
+fn drawing(format: &Format, payload: &Payload, options: &[(&str, &str)]) -> String {
     let mut set = Options::default();
     options.iter().for_each(|(name, value)| set.set(name, *value));
     let mut out = std::io::Cursor::new(Vec::new());
     let WriteTo::File(write) = format.targets[0].writer.write else { panic!("a folder") };
-    write(&Task::new(), &payload(), &set, &mut out).unwrap();
+    write(&Task::new(), payload, &set, &mut out).unwrap();
     let text = String::from_utf8(out.into_inner()).unwrap();
     assert!(text.len() < 20_000, "names are cut");
     assert!(!text.contains('\u{1}'));
@@ -75,4 +79,30 @@ fn what_is_not_drawn_is_said() {
         losses.iter().any(|loss| loss.what.contains("weights")) && losses.iter().all(|loss| !loss.serious)
     );
     assert!(losses.iter().any(|loss| loss.what.contains("open=all")));
+}
+
+#[test]
+fn nodes_that_make_constants_are_drawn_where_all_is_open() {
+    let mut builder = Builder::new("constants");
+    let [x, w, t, y] = ["x", "w", "t", "y"].map(|name| builder.value(name).unwrap());
+    builder.describe(w).unwrap().weight = Some("w".into());
+    builder.input(x);
+    builder.output(y);
+    let node = |operator: &str, inputs: Vec<Port>, output| Operation {
+        operator: operator.into(),
+        inputs,
+        outputs: vec![Port::of(output)],
+        ..Operation::default()
+    };
+    builder.node(node("Transpose", vec![Port::of(w)], t)).unwrap();
+    builder.node(node("MatMul", vec![Port::of(x), Port::of(t)], y)).unwrap();
+    let payload = Payload::plain(Data::Graph(Arc::new(builder.finish())));
+    let said = |open: &str| {
+        let mut options = Options::default();
+        options.set("open", open);
+        losses(&payload, &options).iter().any(|loss| loss.what.contains("only make constants"))
+    };
+    assert!(said("first") && said("none") && !said("all"));
+    let drawn = |open: &str| drawing(&SVG, &payload, &[("open", open)]).contains("Transpose");
+    assert!(!drawn("first") && drawn("all"));
 }

@@ -125,8 +125,9 @@ fn remarks(sample: &Sample) -> Vec<String> {
         let (count, first) = (display::plural(sample.bad, "element"), place - 1);
         format!("{count} cannot be read and stand in the column {REST}; the first is {first}: {error}")
     });
-    let twice = sample.twice_remark("element", if sample.whole { "" } else { " of the first ones" });
-    bad.into_iter().chain(twice).collect()
+    let among = if sample.whole { "" } else { " of the first ones" };
+    let twice = sample.twice_remark("element", among);
+    bad.into_iter().chain(twice).chain(sample.mixed_remark(among)).collect()
 }
 
 /// The table inside an object that wraps one.

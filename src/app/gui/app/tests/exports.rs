@@ -344,3 +344,30 @@ fn pictures_leave_by_their_own_command() {
     assert!(is_said(&harness, "the drawing, as SVG"), "{:?}", labels(&harness, Role::Label));
     assert!(is_said(&harness, "the heat map, one pixel an element"));
 }
+
+#[test]
+fn the_whole_file_can_be_exported_and_its_recipe_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("volume.npz");
+    std::fs::copy(fixture("showcase/volume.npz"), &path).unwrap();
+    let mut harness = window(&[&path]);
+    harness
+        .get_by(|node| {
+            node.role() == Role::TreeItem && node.label().is_some_and(|l| l.starts_with("spacing"))
+        })
+        .click();
+    settle(&mut harness);
+    harness.key_press_modifiers(Modifiers::COMMAND, Key::E);
+    settle(&mut harness);
+    assert!(is_said(&harness, "this node: spacing"));
+    harness.get_by_role_and_label(Role::RadioButton, "all of volume.npz").click();
+    until(&mut harness, "the nodes are counted", |harness| is_said(harness, "3 nodes"));
+    until(&mut harness, "the formats are there", |harness| is_said(harness, "NumPy archive"));
+    press(&mut harness, "NumPy archive");
+    settle(&mut harness);
+    press(&mut harness, "Save as recipe…");
+    let recipe = folder.path().join("volume.toml");
+    until(&mut harness, "the recipe is written", |_| recipe.exists());
+    let text = std::fs::read_to_string(recipe).unwrap();
+    assert!(text.contains(&format!("sources = [\"{}\"]", path.display())), "{text}");
+}

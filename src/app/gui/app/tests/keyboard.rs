@@ -97,10 +97,15 @@ fn views_begin_as_it_is_preferred() {
 
 /// Everything that Tab reaches, until it comes back: roles and names.
 fn walked(harness: &mut Harness<'_, Window>) -> Vec<(Role, String)> {
+    walked_by(harness, Modifiers::NONE)
+}
+
+/// The same with Shift: the way back.
+fn walked_by(harness: &mut Harness<'_, Window>, modifiers: Modifiers) -> Vec<(Role, String)> {
     let mut seen = Vec::new();
     let mut ids = std::collections::HashSet::new();
     for _ in 0..400 {
-        press(harness, Modifiers::NONE, Key::Tab);
+        press(harness, modifiers, Key::Tab);
         let Some(id) = harness.ctx.memory(|memory| memory.focused()) else { continue };
         if !ids.insert(id) {
             break;
@@ -120,14 +125,41 @@ fn check(place: &str, seen: &[(Role, String)]) {
     let is_mute = |(role, name): &&(Role, String)| {
         matches!(role, Role::Unknown | Role::GenericContainer) || name.trim().is_empty()
     };
-    assert_eq!(seen.iter().filter(is_mute).count(), 0, "{place}: some have no role or no name: {seen:#?}");
+    let mute = seen.iter().position(|node| is_mute(&node));
+    let before = mute.and_then(|at| at.checked_sub(1)).map(|at| &seen[at]);
+    assert_eq!(
+        mute.map(|at| &seen[at]),
+        None,
+        "{place}: this has no role or no name; it comes after {before:?}"
+    );
+}
+
+/// Does a command, as the menu would.
+fn command(harness: &mut Harness<'_, Window>, id: CommandId) {
+    act(harness, Action::Do(id));
+}
+
+fn act(harness: &mut Harness<'_, Window>, action: Action) {
+    harness.state_mut().app.as_mut().unwrap().actions.push(action);
+    settle(harness);
 }
 
 #[test]
 fn tab_goes_through_every_view_and_what_it_reaches_has_a_name() {
-    for name in
-        ["showcase/people.csv", "showcase/field.npy", "showcase/weights.safetensors", "showcase/photo.png"]
-    {
+    for name in [
+        "showcase/people.csv",
+        "showcase/field.npy",
+        "showcase/weights.safetensors",
+        "showcase/photo.png",
+        "text/utf8.txt",
+        "json/document.json",
+        "bytes/all_256.bin",
+        "onnx/net.onnx",
+        "image_folder/classes",
+        "xlsx/birds.xlsx",
+        "sqlite/shop.sqlite",
+        "flac/tags.flac",
+    ] {
         let file = fixture(name);
         let mut harness = window(&[&file]);
         let seen = walked(&mut harness);
@@ -138,21 +170,61 @@ fn tab_goes_through_every_view_and_what_it_reaches_has_a_name() {
 }
 
 #[test]
-fn tab_stays_in_every_dialog_and_escape_leaves_it() {
+fn tab_goes_through_queries_and_the_modes_of_tables_and_arrays() {
     let mut harness = window(&[&fixture("showcase/people.csv")]);
+    for mode in ["Record", "Summary"] {
+        click(&mut harness, Role::RadioButton, mode);
+        let seen = walked(&mut harness);
+        check(mode, &seen);
+    }
+    command(&mut harness, CommandId::Sql);
+    // Tab belongs to the editor until Esc gives it back; what is behind it is reached from the end.
+    press(&mut harness, Modifiers::NONE, Key::Escape);
+    let mut seen = walked(&mut harness);
+    press(&mut harness, Modifiers::NONE, Key::Escape);
+    seen.extend(walked_by(&mut harness, Modifiers::SHIFT));
+    check("the query", &seen);
+    assert!(seen.iter().any(|(_, name)| name.contains("Run")), "{seen:?}");
+    let mut harness = window(&[&fixture("showcase/field.npy")]);
+    for mode in ["Numbers", "Heat map", "Line", "Histogram"] {
+        click(&mut harness, Role::RadioButton, mode);
+        check(mode, &walked(&mut harness));
+    }
+}
+
+/// Walks through the dialog that was opened, and leaves it.
+fn check_dialog(harness: &mut Harness<'_, Window>, place: &str) {
+    assert!(harness.state().app().dialogs.is_open(), "{place}");
+    let seen = walked(harness);
+    // These have one field that takes the keyboard or none.
+    if !matches!(place, "About" | "OpenPath") {
+        check(place, &seen);
+    }
+    assert!(!seen.iter().any(|(role, _)| *role == Role::Grid), "{place}: the keyboard left it");
+    for _ in 0..3 {
+        press(harness, Modifiers::NONE, Key::Escape);
+    }
+    assert!(!harness.state().app().dialogs.is_open(), "{place}");
+}
+
+#[test]
+fn tab_stays_in_every_dialog_and_escape_leaves_it() {
+    let people = fixture("showcase/people.csv");
+    let mut harness = window(&[&people]);
     for id in [CommandId::Keys, CommandId::OpenPath, CommandId::Settings, CommandId::Export, CommandId::About]
     {
-        harness.state_mut().app.as_mut().unwrap().actions.push(Action::Do(id));
-        settle(&mut harness);
-        assert!(harness.state().app().dialogs.is_open(), "{id:?}");
-        let seen = walked(&mut harness);
-        if id != CommandId::About && id != CommandId::OpenPath {
-            check(&format!("{id:?}"), &seen);
-        }
-        assert!(!seen.iter().any(|(role, _)| *role == Role::Grid), "{id:?}: the keyboard left it");
-        for _ in 0..3 {
-            press(&mut harness, Modifiers::NONE, Key::Escape);
-        }
-        assert!(!harness.state().app().dialogs.is_open(), "{id:?}");
+        command(&mut harness, id);
+        check_dialog(&mut harness, &format!("{id:?}"));
+    }
+    act(&mut harness, Action::Convert(vec![people, fixture("showcase/field.npy")]));
+    check_dialog(&mut harness, "Convert");
+    act(&mut harness, Action::Read("A text".to_owned(), "a line\n".repeat(500)));
+    check_dialog(&mut harness, "Read");
+    for (name, id) in
+        [("bytes/float32.raw", CommandId::OpenRaw), ("pickle/classes_p2.pkl", CommandId::Security)]
+    {
+        let mut harness = window(&[&fixture(name)]);
+        command(&mut harness, id);
+        check_dialog(&mut harness, &format!("{id:?}"));
     }
 }

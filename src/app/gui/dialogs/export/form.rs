@@ -203,8 +203,8 @@ pub(super) fn outline(ui: &mut Ui, plan: &Plan) {
     );
 }
 
-/// What the result will not hold, and the consent to it where values are concerned.
-pub(super) fn losses(ui: &mut Ui, plan: &Plan, agreed: &mut bool) {
+/// What the result will not hold; scrolled to where `reveal` says so.
+pub(super) fn losses(ui: &mut Ui, plan: &Plan, reveal: bool) {
     ui.add_space(space::S2);
     let theme = Theme::of(ui);
     if plan.losses.is_empty() {
@@ -228,6 +228,9 @@ pub(super) fn losses(ui: &mut Ui, plan: &Plan, agreed: &mut bool) {
     };
     let color = if serious > 0 { theme.bad } else { theme.warn };
     theme::section_head(ui, "What does not survive", Some((&note, color)));
+    if reveal {
+        ui.scroll_to_cursor(Some(egui::Align::Center));
+    }
     let height = (told.len() as f32 * 20.0).clamp(20.0, 110.0);
     told.sort_by_key(|loss| !loss.serious);
     ScrollArea::vertical().id_salt("losses").max_height(height).auto_shrink([false, true]).show(ui, |ui| {
@@ -240,9 +243,6 @@ pub(super) fn losses(ui: &mut Ui, plan: &Plan, agreed: &mut bool) {
             });
         }
     });
-    if serious > 0 {
-        ui.checkbox(agreed, "Write it anyway: the values named above change or get lost");
-    }
 }
 
 /// Why it cannot be done.

@@ -163,7 +163,11 @@ impl Export {
                 query: Some(sql.clone()),
                 ..base(Default::default())
             }),
-            (Choice::Part, None) | (Choice::Other(_) | Choice::File | Choice::Picture(_), _) => None,
+            (Choice::File, _) => {
+                let file = self.target.as_ref()?.document.source.path()?.display().to_string();
+                Some(Recipe { sources: vec![file], open: open(), ..base(Default::default()) })
+            }
+            (Choice::Part, None) | (Choice::Other(_) | Choice::Picture(_), _) => None,
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use egui::{DragValue, Rect, Sense, Ui, vec2};
 use gander::bytes::display::{self, brief};
-use gander::data::axes::Facing;
+use gander::data::axes::PlaneHeadings;
 use gander::data::numbers::{ComplexPart, NonFinite};
 use gander::data::plane::color::{
     ColorMap, ColorRange, HeatMapSpec, ImageSpec, Norm, RangeScope, usual_window,
@@ -166,7 +166,7 @@ pub(in super::super) fn zoom(
     pictured: &mut SliceImage,
     slice: &Slice,
     turning: bool,
-    facing: Facing,
+    facing: PlaneHeadings,
     upright: &mut Upright,
 ) {
     let theme = Theme::of(ui);
@@ -236,7 +236,7 @@ pub(super) fn cells_menu(ui: &mut Ui, chosen: Cells, sides: [f64; 2]) -> Option<
 }
 
 /// Flips and turns behind one button.
-fn turn_menu(ui: &mut Ui, camera: &mut Camera, facing: Facing, upright: &mut Upright) {
+fn turn_menu(ui: &mut Ui, camera: &mut Camera, facing: PlaneHeadings, upright: &mut Upright) {
     let before = camera.turn;
     let button = egui::Button::new(theme::icon(Icon::FlipHorizontal).color(Theme::of(ui).dim))
         .frame_when_inactive(false)

@@ -695,9 +695,12 @@ pub(crate) struct SliceImageState {
 /// What stands at a row (or column) of the plane: its coordinate, or its index in the array.
 fn ruler_label(shown_slice: &ShownSlice<'_>, rows: bool, n: u64) -> String {
     const MOST: usize = 20;
+    const NUMBER: usize = 8;
     let axis = if rows { shown_slice.slice.rows } else { shown_slice.slice.columns };
     let index = shown_slice.slice.along(axis, n);
     match axis.and_then(|axis| shown_slice.coordinates.coordinate(axis, index)) {
+        // All digits are under the pointer; here they would take the picture's room.
+        Some(text) if text.len() > NUMBER && text.parse::<f64>().is_ok() => text.parse().map_or(text, brief),
         Some(text) if text.chars().count() > MOST => text.chars().take(MOST - 1).chain(['…']).collect(),
         Some(text) => text,
         None => index.to_string(),

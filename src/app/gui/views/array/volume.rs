@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use egui::{Align, DragValue, Label, Layout, Rect, Ui, UiBuilder, pos2, vec2};
-use gander::data::axes::{AxisCoordinates, AxisKind, Facing};
+use gander::data::axes::{AxisCoordinates, AxisKind, PlaneHeadings};
 use gander::data::content::Array;
 use gander::data::numbers::{ComplexPart, is_nan};
 use gander::data::plane::color::{ColorRange, HeatMapSpec, RenderSpec};
@@ -96,7 +96,7 @@ impl Volume {
         mapping: &Mapping,
         coordinates: &AxisCoordinates,
         upright: Upright,
-    ) -> Facing {
+    ) -> PlaneHeadings {
         let planes = self.planes(mapping, coordinates, upright);
         let all = planes.iter().flatten().map(|slice| coordinates.facing(slice));
         all.max_by_key(|facing| (facing.is_sided(), facing.is_known())).unwrap_or_default()
@@ -235,7 +235,7 @@ impl Volume {
     }
 
     /// The right end of the mapper's bar: all in sight, the shape of the cells.
-    pub(crate) fn zoom_bar(&mut self, ui: &mut Ui, facing: Facing, upright: &mut Upright) {
+    pub(crate) fn zoom_bar(&mut self, ui: &mut Ui, facing: PlaneHeadings, upright: &mut Upright) {
         if theme::icon_button(ui, Icon::Fit, "All in sight").clicked() {
             self.panes.iter_mut().for_each(|pane| pane.camera.fit = true);
         }

@@ -14,6 +14,8 @@ const HEIGHT: f32 = 17.0;
 const NAMES: f32 = 84.0;
 /// The same where one value stands beside them.
 const LONG_NAMES: f32 = 130.0;
+/// The same where two of these stand in a line.
+const PAIRED_NAMES: f32 = 96.0;
 
 /// A line of the table: the type, its value little-endian, its value big-endian (empty where the order
 /// does not matter).
@@ -116,8 +118,8 @@ pub(super) fn ui(ui: &mut Ui, offset: u64, bytes: &[u8]) {
         row(ui, "bits, octal", [&format!("{byte:08b}"), &format!("{byte:03o}")], false);
         ui.add_space(theme::space::S3);
         theme::section_head(ui, "Small floats", None);
-        for (name, value) in small_floats(*byte) {
-            row(ui, name, [&value, ""], false);
+        for pair in small_floats(*byte).chunks(2) {
+            pair_row(ui, pair);
         }
     }
     let times = times(bytes);
@@ -139,14 +141,26 @@ pub(super) fn ui(ui: &mut Ui, offset: u64, bytes: &[u8]) {
     }
 }
 
-/// A line of the table: a name and two values, each in a column of its own; a click on a value copies it. One value
-/// alone takes the place of both.
+/// A line of the table: a name and two values, each in a column of its own. One value alone takes the place of both.
 fn row(ui: &mut Ui, name: &str, values: [&str; 2], is_head: bool) {
-    let theme = Theme::of(ui);
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT), Sense::hover());
-    let painter = ui.painter().clone();
     let names = if values[1].is_empty() { LONG_NAMES } else { NAMES };
-    let longest = names.min(rect.width() * 0.45);
+    line(ui, rect, names.min(rect.width() * 0.45), name, values, is_head);
+}
+
+/// A line of two names with a value each.
+fn pair_row(ui: &mut Ui, pair: &[(&'static str, String)]) {
+    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT), Sense::hover());
+    let (left, right) = rect.split_left_right_at_fraction(0.5);
+    for ((name, value), place) in pair.iter().zip([left, right]) {
+        line(ui, place, PAIRED_NAMES.min(place.width() * 0.65), name, [value, ""], false);
+    }
+}
+
+/// Draws a name, of which `longest` points are for the name, and its values; a click on a value copies it.
+fn line(ui: &mut Ui, rect: Rect, longest: f32, name: &str, values: [&str; 2], is_head: bool) {
+    let theme = Theme::of(ui);
+    let painter = ui.painter().clone();
     let at = pos2(rect.left(), rect.center().y);
     paint_elided(
         &painter,

@@ -155,8 +155,9 @@ fn modes_are_kept_by_a_session() {
             assert_eq!(again[part], kept[part], "{part}");
         }
     }
-    // In Parameters again: the whole table is what is exported.
-    let (words, data) = harness.state().view.export().unwrap();
+    // In Parameters again: the whole table can be exported, beside the tensors.
+    assert!(harness.state().view.export().is_none());
+    let (words, data) = harness.state().view.other_parts().pop().unwrap();
     let Data::Table(table) = data else { panic!("{words} is no table") };
     assert_eq!(gander::data::content::Table::rows(table.as_ref()).exact(), Some(28));
 }

@@ -220,6 +220,7 @@ impl TableView {
     fn columns_list(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, focus: bool) {
         let field = egui::TextEdit::singleline(&mut self.bar.filter).hint_text("Find a column");
         let field = ui.add(field.desired_width(f32::INFINITY).margin(FIELD));
+        field.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Find a column"));
         if focus {
             field.request_focus();
         }

@@ -7,7 +7,7 @@ mod facts;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use egui::{Align, Align2, Layout, Pos2, Rect, ScrollArea, Sense, Ui, pos2, vec2};
+use egui::{Align, Align2, Layout, Pos2, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 use gander::bytes::error::Error;
 use gander::data::content::ColumnStatistics;
 use gander::data::content::Table;
@@ -278,7 +278,7 @@ impl Page {
             pos2(left + wide + space::S3, rect.top() + 8.0),
             vec2((rect.width() * 0.24).clamp(110.0, 200.0), LINE - 18.0),
         );
-        let click = summary.and_then(|summary| picture_ui(ui, picture, column, summary));
+        let click = summary.and_then(|summary| picture_ui(ui, picture, (column, field.name()), summary));
         let figures = Rect::from_min_max(
             pos2(picture.right() + space::S4, rect.top() + 8.0),
             rect.max - vec2(space::S2, 4.0),
@@ -395,10 +395,13 @@ fn missing_words(
 }
 
 /// The histogram or the frequent values; what was clicked.
-fn picture_ui(ui: &mut Ui, area: Rect, column: usize, summary: &Summary) -> Option<Click> {
+fn picture_ui(ui: &mut Ui, area: Rect, (column, name): (usize, &str), summary: &Summary) -> Option<Click> {
     let theme = Theme::of(ui);
     let color = theme.bg1.lerp_to_gamma(theme.accent, 0.75);
-    let response = ui.interact(area, ui.scope_id().with(("summary", column)), Sense::click());
+    // By the keyboard the column's filter offers the same values.
+    let response = ui.interact(area, ui.scope_id().with(("summary", column)), Sense::CLICK);
+    let words = if summary.histogram.is_some() { "Histogram" } else { "Frequent values" };
+    response.widget_info(|| WidgetInfo::labeled(Role::Image, true, format!("{words} of {name}")));
     let place = response.hover_pos().filter(|at| area.contains(*at));
     let clicked = response.clicked();
     if let Some(histogram) = &summary.histogram {

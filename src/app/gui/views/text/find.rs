@@ -125,6 +125,7 @@ impl Find {
             .desired_width(width)
             .margin(egui::Margin::symmetric(8, 5));
         let field = ui.add(edit);
+        field.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Find in the text"));
         if std::mem::take(&mut self.focus) {
             field.request_focus();
         }

@@ -94,7 +94,6 @@ fn what_components_are_is_told_as_libjpeg_does() {
 #[test]
 fn other_processes_are_refused_by_their_names() {
     for (marker, word) in [
-        (0xc3, "lossless JPEG"),
         (0xc5, "hierarchical JPEG"),
         (0xc9, "arithmetic-coded JPEG"),
         (0xca, "arithmetic-coded JPEG"),

@@ -1,15 +1,15 @@
 //! Strips and tiles: from their stored bytes to samples, little-endian, one in a whole number of bytes.
 
-use super::super::jpeg;
+use super::super::{jpeg, jpeg2000, jxl};
 use super::ifd::Order;
-use super::lzw;
-use super::page::{Compression, Page};
+use super::page::{Compression, Packing, Page};
+use super::{fax, logluv, lzw};
 use crate::bytes::codec::decompress::{Decompressor, prefix};
 use crate::bytes::codec::{inflater::Inflater, lzma::Lzma, zstd::Zstd};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
-use crate::data::content::Sample;
+use crate::data::content::{Pixels, Rect, Sample};
 use crate::data::dtype::swap_bytes;
 
 /// The samples of one chunk of `width` × `rows` pixels with `channels` samples each.
@@ -20,7 +20,7 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    fn samples(&self) -> Result<u64> {
+    pub(super) fn samples(&self) -> Result<u64> {
         limits::elements(&[self.width, self.rows, self.channels])
     }
 }
@@ -45,7 +45,17 @@ pub(super) fn decode(
     };
     let mut data = match page.compression {
         Compression::Jpeg => return jpeg_chunk(task, page, stored, shape, partial),
-        _ => inflate(page.compression, stored, most, partial)?,
+        Compression::Webp => return image(page, webp(stored)?, shape, partial),
+        Compression::Jpeg2000 => return image(page, jpeg2000::samples(task, stored)?, shape, partial),
+        Compression::JpegXl => return image(page, jxl::samples(task, stored)?, shape, partial),
+        Compression::LogLuv { packed } => {
+            return logluv::decode(stored, packed, page.channels, shape.width, shape.rows);
+        }
+        _ if page.is_subsampled() => {
+            let data = inflate(page.compression, stored, subsampled_bytes(page, shape)?, shape, partial)?;
+            return spread(page, &data, shape, partial);
+        }
+        _ => inflate(page.compression, stored, most, shape, partial)?,
     };
     task.check()?;
     // Rows that no data came for stay zero and need no work.
@@ -73,7 +83,13 @@ fn packed_row(page: &Page, shape: &Shape) -> Result<u64> {
 }
 
 /// Undoes the compression, up to `most` bytes.
-fn inflate(compression: Compression, stored: &[u8], most: usize, partial: bool) -> Result<Vec<u8>> {
+fn inflate(
+    compression: Compression,
+    stored: &[u8],
+    most: usize,
+    shape: &Shape,
+    partial: bool,
+) -> Result<Vec<u8>> {
     let read = |decoder: &mut dyn Decompressor, what: &str| match prefix(decoder, stored, most, what) {
         (_, Err(error)) if !partial => Err(error),
         (out, _) => Ok(out),
@@ -85,14 +101,99 @@ fn inflate(compression: Compression, stored: &[u8], most: usize, partial: bool) 
         Compression::Deflate => read(&mut Inflater::new(true)?, "TIFF: deflate data"),
         Compression::Zstd => read(&mut Zstd::new()?, "TIFF: zstd data"),
         Compression::Lzma => read(&mut Lzma::xz(), "TIFF: LZMA data"),
-        Compression::Jpeg | Compression::Fax | Compression::Other(_) => {
-            Err(Error::bug("a compression of its own was asked to inflate"))
+        Compression::Fax(scheme) => {
+            let mut rows = fax::decode(stored, scheme, shape.width as usize, shape.rows as usize);
+            // Writers leave out rows that are white at the end; libtiff gives them as such.
+            if !rows.is_empty() {
+                rows.resize(most, 0);
+            }
+            Ok(rows)
         }
+        Compression::Jpeg
+        | Compression::OldJpeg
+        | Compression::Webp
+        | Compression::Jpeg2000
+        | Compression::JpegXl
+        | Compression::LogLuv { .. }
+        | Compression::Other(_) => Err(Error::bug("a compression of its own was asked to inflate")),
     }
 }
 
+/// Bytes of pixels that share samples of colour.
+fn subsampled_bytes(page: &Page, shape: &Shape) -> Result<usize> {
+    let (h, v) = page.subsampling;
+    let units = limits::elements(&[shape.width.div_ceil(h), shape.rows.div_ceil(v), h * v + 2])?;
+    limits::check(units, limits::CHUNK, "a strip or tile")
+}
+
+/// A sample of each channel for each pixel, from units of `h × v` of luminance and one of each colour.
+fn spread(page: &Page, data: &[u8], shape: &Shape, partial: bool) -> Result<Vec<u8>> {
+    if data.len() < subsampled_bytes(page, shape)? && !partial {
+        let what = format!("TIFF: a strip or tile gives {} bytes of YCbCr, which are too few", data.len());
+        return Err(Error::malformed(what));
+    }
+    let most = limits::check(shape.samples()?, limits::CHUNK, "a strip or tile")?;
+    let mut out = limits::zeroed(most, "a strip or tile")?;
+    let (h, v) = (page.subsampling.0 as usize, page.subsampling.1 as usize);
+    let width = shape.width as usize;
+    let across = width.div_ceil(h).max(1);
+    for (n, unit) in data.chunks_exact(h * v + 2).enumerate() {
+        let (left, top) = (n % across * h, n / across * v);
+        let (luma, colour) = unit.split_at(h * v);
+        for (k, y) in luma.iter().enumerate() {
+            let (x, row) = (left + k % h, top + k / h);
+            if x < width
+                && let Some(place) = out.get_mut((row * width + x) * 3..(row * width + x) * 3 + 3)
+                && let [cb, cr] = *colour
+            {
+                place.copy_from_slice(&[*y, cb, cr]);
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// The pixels of a WebP.
+fn webp(stored: &[u8]) -> Result<Pixels> {
+    let broken = |error: image_webp::DecodingError| Error::malformed(format!("TIFF: WebP: {error}"));
+    let mut decoder = image_webp::WebPDecoder::new(std::io::Cursor::new(stored)).map_err(broken)?;
+    let (width, height) = decoder.dimensions();
+    let channels = if decoder.has_alpha() { 4 } else { 3 };
+    let mut pixels = super::super::picture::blank(width.into(), height.into(), channels, Sample::U8, false)?;
+    decoder.read_image(&mut pixels.data).map_err(broken)?;
+    Ok(pixels)
+}
+
+/// The samples of a chunk that is an image of its own.
+fn image(page: &Page, pixels: Pixels, shape: &Shape, partial: bool) -> Result<Vec<u8>> {
+    let size = page.sample.size();
+    let fits = pixels.width >= shape.width && (pixels.height >= shape.rows || partial);
+    let more = u64::from(pixels.channels) >= shape.channels;
+    if !fits || !more || pixels.sample.size() != size {
+        let what = format!(
+            "TIFF: an image of {} × {} × {} stands where {} × {} × {} pixels should",
+            pixels.width, pixels.height, pixels.channels, shape.width, shape.rows, shape.channels
+        );
+        return Err(Error::malformed(what));
+    }
+    let kept = Rect { x: 0, y: 0, width: shape.width, height: shape.rows };
+    let pixels = pixels.crop(kept);
+    let most = limits::check(shape.samples()?.saturating_mul(size as u64), limits::CHUNK, "a strip or tile")?;
+    let mut data = match u64::from(pixels.channels) == shape.channels {
+        true => pixels.data,
+        // WebP has alpha although the page has none.
+        false => {
+            let part = shape.channels as usize * size;
+            let pixels = pixels.data.chunks_exact(pixels.channels as usize * size);
+            pixels.flat_map(|pixel| pixel.get(..part).unwrap_or_default()).copied().collect()
+        }
+    };
+    data.resize(most, 0);
+    Ok(data)
+}
+
 /// Apple's PackBits: runs and literals behind a signed count.
-fn pack_bits(stored: &[u8], most: usize) -> Vec<u8> {
+pub(in super::super) fn pack_bits(stored: &[u8], most: usize) -> Vec<u8> {
     let mut out = Vec::new();
     let mut rest = stored;
     while out.len() < most {
@@ -126,21 +227,22 @@ fn jpeg_chunk(task: &Task, page: &Page, stored: &[u8], shape: &Shape, partial: b
         }
         _ => stored,
     };
-    let mut pixels = jpeg::components(task, stored, partial)?;
+    let mut pixels = jpeg::samples(task, stored, partial)?;
     let fits = u64::from(pixels.channels) == shape.channels && pixels.width >= shape.width;
-    if !fits || page.sample != Sample::U8 {
+    if !fits || page.sample.size() != pixels.sample.size() {
         let what = format!(
             "TIFF: a JPEG of {} × {} × {} stands where {} × {} × {} pixels should",
             pixels.width, pixels.height, pixels.channels, shape.width, shape.rows, shape.channels
         );
         return Err(Error::malformed(what));
     }
-    if page.photometric == 6 && shape.channels == 3 {
+    if page.photometric == 6 && shape.channels == 3 && pixels.sample == Sample::U8 {
         pixels.data.as_chunks_mut::<3>().0.iter_mut().for_each(jpeg::to_rgb);
     }
-    let rect = crate::data::content::Rect { x: 0, y: 0, width: shape.width, height: shape.rows };
+    let rect = Rect { x: 0, y: 0, width: shape.width, height: shape.rows };
+    let size = pixels.sample.size() as u64;
     let mut data = pixels.crop(rect).data;
-    let most = limits::check(shape.samples()?, limits::CHUNK, "a strip or tile")?;
+    let most = limits::check(shape.samples()?.saturating_mul(size), limits::CHUNK, "a strip or tile")?;
     if data.len() < most && !partial {
         return Err(Error::malformed("TIFF: a JPEG has fewer rows than its strip or tile"));
     }
@@ -173,6 +275,9 @@ fn unpack(
     let count = (shape.width * shape.channels) as usize;
     let signed = matches!(page.sample, Sample::I8 | Sample::I16 | Sample::I32 | Sample::I64);
     let bits = usize::from(page.bits);
+    if page.packing != Packing::Plain {
+        return Ok(repack(page, order, &data, out));
+    }
     for (line, out) in
         data.chunks_exact(row.max(1)).take(live).zip(out.chunks_exact_mut((count * size).max(1)))
     {
@@ -185,6 +290,42 @@ fn unpack(
         }
     }
     Ok(out)
+}
+
+/// Samples of floats of 24 bits and of complex whole numbers, as floats.
+fn repack(page: &Page, order: Order, data: &[u8], mut out: Vec<u8>) -> Vec<u8> {
+    let width = usize::from(page.bits / 8).max(1);
+    let size = page.sample.size();
+    for (stored, place) in data.chunks_exact(width).zip(out.chunks_exact_mut(size)) {
+        if page.packing == Packing::Float24 {
+            // Floating point prediction leaves the highest byte first.
+            let order = Order { big_endian: order.big_endian || page.predictor == 3, ..order };
+            place.copy_from_slice(&float24(order.number(stored) as u32).to_le_bytes());
+            continue;
+        }
+        for (part, place) in stored.chunks_exact((width / 2).max(1)).zip(place.chunks_exact_mut(size / 2)) {
+            let bits = order.number(part);
+            let unused = 64 - part.len() as u32 * 8;
+            let value = ((bits << unused) as i64) >> unused;
+            match size {
+                8 => place.copy_from_slice(&(value as f32).to_le_bytes()),
+                _ => place.copy_from_slice(&(value as f64).to_le_bytes()),
+            }
+        }
+    }
+    out
+}
+
+/// A float of a sign, 7 bits of exponent and 16 of fraction (TIFF Technical Note 3).
+fn float24(bits: u32) -> f32 {
+    let (sign, exponent, fraction) = (bits >> 23 & 1, bits >> 16 & 0x7f, bits & 0xffff);
+    let size = match exponent {
+        0 => fraction as f32 * 2f32.powi(-62 - 16),
+        0x7f if fraction == 0 => f32::INFINITY,
+        0x7f => f32::NAN,
+        _ => (1.0 + fraction as f32 / 65_536.0) * 2f32.powi(exponent as i32 - 63),
+    };
+    if sign == 1 { -size } else { size }
 }
 
 /// `bits` bits from the bit `at` on, highest first.

@@ -66,6 +66,23 @@ impl Field {
         Ok(bytes.chunks_exact(self.size() as usize).map(|b| order.number(b)).collect())
     }
 
+    /// Its values as floats.
+    pub(super) fn floats(&self, task: &Task, source: &Source, order: Order) -> Result<Vec<f64>> {
+        let bytes = self.bytes(task, source)?;
+        let one = |b: &[u8]| {
+            let n = order.number(b);
+            match self.kind {
+                5 | 10 => b
+                    .split_at_checked(4)
+                    .map_or(0.0, |(a, b)| order.number(a) as f64 / order.number(b) as f64),
+                11 => f32::from_bits(n as u32).into(),
+                12 => f64::from_bits(n),
+                _ => n as f64,
+            }
+        };
+        Ok(bytes.chunks_exact(self.size() as usize).map(one).collect())
+    }
+
     /// Its bytes as they are, for tables and texts.
     pub(super) fn raw(&self, task: &Task, source: &Source) -> Result<bytes::Bytes> {
         self.bytes(task, source)
@@ -171,7 +188,7 @@ pub(super) fn chain(task: &Task, source: &Source) -> Result<Chain> {
 }
 
 /// A directory, and where the next one is.
-fn directory(task: &Task, source: &Source, order: Order, at: u64) -> Result<(Directory, u64)> {
+pub(super) fn directory(task: &Task, source: &Source, order: Order, at: u64) -> Result<(Directory, u64)> {
     let (count_size, entry_size, offset_size) = if order.wide { (8, 20, 8) } else { (2, 12, 4) };
     let ends = || Error::malformed("TIFF: a directory reaches beyond the file; it may be cut off").at(at);
     let count = source.read_up_to(task, at, count_size)?;

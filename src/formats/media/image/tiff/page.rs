@@ -1,6 +1,8 @@
 //! A page of a TIFF: what its directory says of size, samples, and where strips or tiles lie.
 
+use super::fax::Scheme;
 use super::ifd::{Directory, Field, Order};
+use super::old_jpeg::Tables;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
@@ -16,22 +18,40 @@ pub(super) enum Compression {
     Zstd,
     Lzma,
     Jpeg,
-    /// CCITT groups 3 and 4.
-    Fax,
+    /// The JPEG of TIFF 6.0 itself, which Technical Note 2 gave up.
+    OldJpeg,
+    /// CCITT run lengths, groups 3 and 4.
+    Fax(Scheme),
+    Webp,
+    Jpeg2000,
+    JpegXl,
+    /// SGI's logarithmic luminance and colour: by run lengths in bytes of equal weight, or 24 bits a pixel.
+    LogLuv {
+        packed: bool,
+    },
     Other(u64),
 }
 
 impl Compression {
-    fn of(code: u64) -> Self {
+    /// `options` are those of group 3.
+    fn of(code: u64, options: u64) -> Self {
         match code {
             1 => Compression::None,
-            2..=4 => Compression::Fax,
+            2 => Compression::Fax(Scheme::Runs),
+            3 => Compression::Fax(Scheme::Group3 { two_dimensional: options & 1 == 1 }),
+            4 => Compression::Fax(Scheme::Group4),
             5 => Compression::Lzw,
-            7 => Compression::Jpeg,
+            6 => Compression::OldJpeg,
+            7 | 99 => Compression::Jpeg,
             8 | 32946 => Compression::Deflate,
             32773 => Compression::PackBits,
+            33003 | 33004 | 33005 | 34712 => Compression::Jpeg2000,
+            34676 => Compression::LogLuv { packed: false },
+            34677 => Compression::LogLuv { packed: true },
             34925 => Compression::Lzma,
-            50000 => Compression::Zstd,
+            50000 | 34926 => Compression::Zstd,
+            50001 | 34927 => Compression::Webp,
+            50002 | 52546 => Compression::JpegXl,
             other => Compression::Other(other),
         }
     }
@@ -46,17 +66,32 @@ impl Compression {
             Compression::Zstd => "zstd",
             Compression::Lzma => "LZMA",
             Compression::Jpeg => "JPEG",
-            Compression::Fax => "CCITT fax",
-            Compression::Other(6) => "old-style JPEG",
-            Compression::Other(34676 | 34677) => "SGI LogLuv",
-            Compression::Other(34712 | 33003 | 33005) => "JPEG 2000",
+            Compression::Fax(Scheme::Runs) => "CCITT run lengths",
+            Compression::Fax(Scheme::Group3 { .. }) => "CCITT fax, group 3",
+            Compression::Fax(Scheme::Group4) => "CCITT fax, group 4",
+            Compression::OldJpeg => "old-style JPEG",
+            Compression::LogLuv { .. } => "SGI LogLuv",
+            Compression::Jpeg2000 => "JPEG 2000",
+            Compression::Webp => "WebP",
+            Compression::JpegXl => "JPEG XL",
             Compression::Other(34887) => "LERC",
-            Compression::Other(50001) => "WebP",
-            Compression::Other(50002) => "JPEG XL",
+            Compression::Other(34892) => "lossy JPEG of DNG",
             Compression::Other(code) => return format!("compression {code}"),
         };
         known.to_owned()
     }
+}
+
+/// What samples are made of stored bits beside taking them as they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Packing {
+    Plain,
+    /// Floats of a sign, 7 bits of exponent and 16 of fraction.
+    Float24,
+    /// Real and imaginary part as whole numbers of half of the bits.
+    ComplexInteger,
+    /// Luminance and colour as [`Compression::LogLuv`] has them.
+    LogLuv,
 }
 
 /// A page.
@@ -86,6 +121,14 @@ pub(super) struct Page {
     pub(super) jpeg_tables: Option<bytes::Bytes>,
     /// Chroma subsampling of YCbCr.
     pub(super) subsampling: (u64, u64),
+    /// Where the pixels lie behind those of the directory: a stack of ImageJ has one directory.
+    pub(super) shift: u64,
+    /// Bits a sample are packed as floats of 24, or as pairs of whole numbers that are complex.
+    pub(super) packing: Packing,
+    /// Where the tables of old-style JPEG lie.
+    pub(super) old_jpeg: Option<Tables>,
+    /// Whether this is a mask of the page before.
+    pub(super) mask: bool,
     /// Whether this is a smaller version of another page.
     pub(super) reduced: bool,
     /// Why the pixels cannot be read.
@@ -118,7 +161,7 @@ impl Page {
         }
         let bits = numbers(258)?.unwrap_or_else(|| vec![1]);
         let format = one(339, 1)?;
-        let compression = Compression::of(one(259, 1)?);
+        let compression = Compression::of(one(259, 1)?, one(292, 0)?);
         let tiled = directory.field(322).is_some();
         let chunk = match tiled {
             true => (one(322, 0)?, one(323, 0)?),
@@ -150,9 +193,26 @@ impl Page {
                 None => None,
             },
             subsampling: (sampling.first().copied().unwrap_or(1), sampling.get(1).copied().unwrap_or(1)),
-            reduced: one(254, 0)? & 1 == 1,
+            shift: 0,
+            packing: Packing::Plain,
+            old_jpeg: None,
+            // The old field of the same has 2 for smaller versions.
+            reduced: one(254, 0)? & 1 == 1 || one(255, 0)? == 2,
+            mask: one(254, 0)? & 4 == 4,
             refusal: None,
         };
+        if compression == Compression::OldJpeg {
+            // One stream for the page, whatever strips it is cut into.
+            (page.tiled, page.chunk) = (false, (width, height));
+            let stream = one(513, 0)?;
+            page.old_jpeg = Some(Tables {
+                stream: (stream > 0).then_some((stream, one(514, 0)?)),
+                quantisation: numbers(519)?.unwrap_or_default(),
+                dc: numbers(520)?.unwrap_or_default(),
+                ac: numbers(521)?.unwrap_or_default(),
+                restart: one(515, 0)?,
+            });
+        }
         page.refusal = page.judge(&bits, format).err().map(|error| error.at(directory.at));
         Ok(page)
     }
@@ -174,12 +234,25 @@ impl Page {
             (3, 64) => Sample::F64,
             (6, 64) => Sample::C64,
             (6, 128) => Sample::C128,
+            (3, 24) => Sample::F32,
+            (5, 16 | 32) => Sample::C64,
+            (5, 64) => Sample::C128,
+            _ if matches!(self.compression, Compression::LogLuv { .. }) => Sample::F32,
             (format, bits) => {
                 let kind = ["", "unsigned", "signed", "float", "untyped", "complex integer", "complex"];
                 let kind = kind.get(format as usize).copied().unwrap_or("unknown");
                 return no(format!("{kind} samples of {bits} bits"));
             }
         };
+        self.packing = match (format, self.bits, self.compression) {
+            (_, _, Compression::LogLuv { .. }) => Packing::LogLuv,
+            (3, 24, _) => Packing::Float24,
+            (5, ..) => Packing::ComplexInteger,
+            _ => Packing::Plain,
+        };
+        if self.packing == Packing::LogLuv {
+            self.sample = Sample::F32;
+        }
         if let Some(other) = bits.iter().find(|&&b| b != u64::from(self.bits)) {
             return no(format!("samples of {} and {other} bits in one pixel", self.bits));
         }
@@ -198,16 +271,44 @@ impl Page {
         let whole = [8, 16, 32, 64].contains(&self.bits);
         match self.predictor {
             1 | 2 => {}
-            3 if self.sample.is_float() && whole => {}
+            3 if self.sample.is_float() && (whole || self.packing == Packing::Float24) => {}
             other => return no(format!("the predictor {other} with samples of {} bits", self.bits)),
         }
-        if self.photometric == 6 && self.compression != Compression::Jpeg && self.subsampling != (1, 1) {
-            return no("YCbCr with fewer samples of colour, outside JPEG".to_owned());
+        if self.is_subsampled() {
+            let (h, v) = self.subsampling;
+            let fits = [1, 2, 4].contains(&h) && [1, 2, 4].contains(&v);
+            if !fits || self.bits != 8 || self.channels != 3 || self.planar || self.predictor != 1 {
+                return no(format!(
+                    "YCbCr of {} bits with a sample of colour for {h} × {v} pixels",
+                    self.bits
+                ));
+            }
         }
-        if self.offsets.is_none() {
+        let known = matches!((self.photometric, self.channels), (32844, 1) | (32845, 3));
+        if self.packing == Packing::LogLuv && (!known || self.planar) {
+            return no("SGI LogLuv of another kind than luminance or luminance with colour".to_owned());
+        }
+        let is_fax = matches!(self.compression, Compression::Fax(_));
+        if is_fax && (self.bits != 1 || self.channels != 1 && !self.planar) {
+            return no("CCITT fax with more than one bit a pixel".to_owned());
+        }
+        if self.offsets.is_none() && self.compression != Compression::OldJpeg {
             return Err(Error::malformed("TIFF: a page without the offsets of its strips or tiles"));
         }
         Ok(())
+    }
+
+    /// Whether several pixels share a sample of colour, outside of codecs that do that themselves.
+    pub(super) fn is_subsampled(&self) -> bool {
+        let own = matches!(
+            self.compression,
+            Compression::Jpeg
+                | Compression::OldJpeg
+                | Compression::Webp
+                | Compression::Jpeg2000
+                | Compression::JpegXl
+        );
+        self.photometric == 6 && !own && self.subsampling != (1, 1)
     }
 
     /// Whether the last sample of a pixel is its alpha.

@@ -5,12 +5,11 @@ use super::{Colours, FOLDER, FRAME, Holds, folder_note, frame, image, is_folder,
 use crate::bytes::error::{Error, Result};
 use crate::bytes::guard::catch_decoder_panic;
 use crate::bytes::task::Task;
-use crate::data::content::{Content, Kind, Sample};
+use crate::data::content::{Kind, Sample};
 use crate::data::format::{
-    ArrayPictures, CHANNELS, Files, Loss, LossKind, Opening, OptionSpec, Options, Payload, Sink, WriteTo,
-    Writer, loss, note,
+    ArrayPictures, CHANNELS, Files, Loss, LossKind, OptionSpec, Options, Payload, Sink, WriteTo, Writer,
+    loss, note,
 };
-use crate::data::node::Node;
 use crate::data::scan::put;
 use ravif::{EncodedImage, Encoder, MatrixCoefficients, PixelRange};
 
@@ -46,16 +45,6 @@ const HOLDS: Holds =
     Holds { name: "AVIF", colours: &[Colours::Rgb, Colours::Rgba], bits: 16, side: 65_535, turned: false };
 /// The encoder holds all of a picture, several times: 8K is the most.
 const PIXELS: u64 = 1 << 25;
-
-/// Says what there is to say of a file that somebody wants to be read as AVIF.
-///
-/// # Errors
-/// None.
-pub(in crate::formats::media::image) fn open(opening: &Opening) -> Result<Node> {
-    let what = "AVIF is written, but its pixels (AV1) are not read";
-    let content = Content::Bytes(opening.source.clone());
-    Ok(Node::new(opening.source.name(), "file").content(content).problem(Error::unsupported(what)))
-}
 
 fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
     let Ok(image) = image(payload) else { return Vec::new() };

@@ -325,7 +325,8 @@ impl Draft {
             // The field in the list is clicked too.
             let combo = combo.height(LIST).close_behavior(PopupCloseBehavior::CloseOnClickOutside);
             let response = combo.show_ui(ui, |ui| {
-                ui.add(TextEdit::singleline(&mut self.find).hint_text("Find a column"));
+                let field = ui.add(TextEdit::singleline(&mut self.find).hint_text("Find a column"));
+                field.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Find a column"));
                 let fits = self.named.get(jobs, table.schema(), &self.find);
                 ScrollArea::vertical().max_height(300.0).show(ui, |ui| {
                     let count = fits.as_ref().map_or(0, MatchingColumns::len);

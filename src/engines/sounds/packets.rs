@@ -1,8 +1,8 @@
 //! Sounds that are decoded packet by packet, by Symphonia. What was decoded is kept in blocks. A block that is not
 //! there is sought; where packets do not tell which frame they begin with, all before it is decoded.
 
+use super::facts;
 use super::opus::OpusDecoder;
-use super::pcm::facts;
 use crate::bytes::cache::Cache;
 use crate::bytes::error::{Defect, Error, ErrorKind, Result};
 use crate::bytes::guard::catch_decoder_panic;
@@ -140,10 +140,13 @@ struct Header {
     frames: Option<u64>,
     /// Whether a time stamp counts frames.
     counts: bool,
+    /// Frames in a tick of time stamps.
+    scale: f64,
 }
 
 impl Stream {
-    fn open(task: &Task, source: &Source) -> Result<(Stream, Header)> {
+    /// The `nth` track of sound.
+    fn open(task: &Task, source: &Source, nth: usize) -> Result<(Stream, Header)> {
         let len = source.len(task)?;
         // It lives longer than the task that asks for it.
         let bytes = Bytes { reader: source.reader(&Task::new()), len: Some(len) };
@@ -156,15 +159,24 @@ impl Stream {
             .probe(&hint, stream, FormatOptions::default(), MetadataOptions::default())
             .map_err(failed)?;
         let none = || Error::unsupported("the file has no track of sound that is read");
-        let track = format.first_track(TrackType::Audio).ok_or_else(none)?;
+        let is_sound =
+            |track: &&symphonia::core::formats::Track| track.track_type() == Some(TrackType::Audio);
+        let track = format.tracks().iter().filter(is_sound).nth(nth).ok_or_else(none)?;
         let params = track.codec_params.as_ref().and_then(|params| params.audio()).ok_or_else(none)?.clone();
         let per_second = params.sample_rate.unwrap_or(0);
         let counts =
             track.time_base.is_some_and(|base| base.numer.get() == 1 && base.denom.get() == per_second);
         // Where nobody wrote how long an MP3 is, its length is guessed from its first frame.
         let is_guess = params.codec == codec::CODEC_ID_MP3 && track.delay.is_none();
-        let frames = track.num_frames.filter(|frames| *frames > 0 && !is_guess);
-        let mut frames = frames;
+        let mut frames = track.num_frames.filter(|frames| *frames > 0 && !is_guess);
+        // Containers that count milliseconds know it about.
+        let scale = match track.time_base {
+            Some(base) if !counts && per_second > 0 => {
+                f64::from(base.numer.get()) * f64::from(per_second) / f64::from(base.denom.get())
+            }
+            _ => 1.0,
+        };
+        frames = frames.map(|frames| (frames as f64 * scale).round() as u64);
         let decoder: Box<dyn AudioDecoder> = if params.codec == codec::CODEC_ID_OPUS {
             let decoder = OpusDecoder::new(&params)?;
             frames = frames.map(|frames| frames.saturating_sub(decoder.skip()));
@@ -182,7 +194,7 @@ impl Stream {
         let track = track.id;
         Ok((
             Stream { format, decoder, track, at: 0, left: Vec::new(), origin: None },
-            Header { params, frames, counts },
+            Header { params, frames, counts, scale },
         ))
     }
 
@@ -246,8 +258,17 @@ fn word(id: AudioCodecId) -> String {
 ///
 /// # Errors
 /// `Malformed` where the header cannot be read.
-pub(super) fn node(task: &Task, source: &Source) -> Result<Node> {
-    match catch_decoder_panic("the decoder of sounds", || opened(task, source)) {
+pub fn node(task: &Task, source: &Source) -> Result<Node> {
+    track(task, source, 0, None)
+}
+
+/// The node of the `nth` track of sound of a file that may have several. `seconds` is about how long it is, for
+/// containers that do not say it of each track.
+///
+/// # Errors
+/// `Malformed` where the header cannot be read.
+pub fn track(task: &Task, source: &Source, nth: usize, seconds: Option<f64>) -> Result<Node> {
+    match catch_decoder_panic("the decoder of sounds", || opened(task, source, nth, seconds)) {
         Err(error) if error.kind() == ErrorKind::Unsupported => {
             Ok(Node::new("", "file").content(Content::Bytes(source.clone())).problem(error))
         }
@@ -255,8 +276,8 @@ pub(super) fn node(task: &Task, source: &Source) -> Result<Node> {
     }
 }
 
-fn opened(task: &Task, source: &Source) -> Result<Node> {
-    let (mut stream, header) = Stream::open(task, source)?;
+fn opened(task: &Task, source: &Source, nth: usize, seconds: Option<f64>) -> Result<Node> {
+    let (mut stream, header) = Stream::open(task, source, nth)?;
     let params = &header.params;
     let is_whole = [codec::CODEC_ID_FLAC, codec::CODEC_ID_ALAC].contains(&params.codec);
     let is_adpcm = word(params.codec).starts_with("adpcm");
@@ -279,9 +300,10 @@ fn opened(task: &Task, source: &Source) -> Result<Node> {
     if channels == 0 {
         return Err(Error::malformed("the sound has no channels"));
     }
-    let frames = match header.frames {
+    let about = seconds.filter(|seconds| *seconds > 0.0).map(|s| (s * f64::from(spec.rate())).round() as u64);
+    let frames = match header.frames.or(about) {
         Some(frames) => frames,
-        None => counted(task, source, &mut node)?,
+        None => counted(task, source, nth, &mut node)?,
     };
     let coded = params.bits_per_coded_sample.filter(|_| is_adpcm).or(bits);
     let sound = Sound { codec: word(params.codec), rate: spec.rate(), bits: coded, full };
@@ -290,7 +312,7 @@ fn opened(task: &Task, source: &Source) -> Result<Node> {
     let id = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     let (source, seeks) = (source.clone(), header.counts);
     let shape = vec![frames, channels];
-    let array = Packets { id, source, dtype, shape, full, seeks, facts, stream: Mutex::new(None) };
+    let array = Packets { id, source, nth, dtype, shape, full, seeks, facts, stream: Mutex::new(None) };
     Ok(node.content(Content::Array(Arc::new(array))))
 }
 
@@ -298,8 +320,8 @@ fn opened(task: &Task, source: &Source) -> Result<Node> {
 static NEXT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
 
 /// How many frames there are, by a pass over the packets that decodes none; of a large file by its first ones.
-fn counted(task: &Task, source: &Source, node: &mut Node) -> Result<u64> {
-    let (mut stream, _) = Stream::open(task, source)?;
+fn counted(task: &Task, source: &Source, nth: usize, node: &mut Node) -> Result<u64> {
+    let (mut stream, header) = Stream::open(task, source, nth)?;
     let (mut frames, mut bytes) = (0u64, 0u64);
     let len = source.len(task)?;
     loop {
@@ -313,7 +335,7 @@ fn counted(task: &Task, source: &Source, node: &mut Node) -> Result<u64> {
         }
         match stream.packet() {
             Ok(Some(packet)) => {
-                frames = frames.saturating_add(packet.dur.get());
+                frames = frames.saturating_add((packet.dur.get() as f64 * header.scale).round() as u64);
                 bytes = bytes.saturating_add(packet.data.len() as u64);
             }
             Ok(None) => return Ok(frames),
@@ -349,6 +371,8 @@ fn describe(stream: &mut Stream, node: &mut Node) {
 struct Packets {
     id: usize,
     source: Source,
+    /// Which track of sound.
+    nth: usize,
     dtype: DType,
     shape: Vec<u64>,
     full: u32,
@@ -399,7 +423,7 @@ impl Packets {
 
     /// A stream that stands at a frame at or before `from`.
     fn sought(&self, task: &Task, from: u64) -> Result<Stream> {
-        let (mut stream, _) = Stream::open(task, &self.source)?;
+        let (mut stream, _) = Stream::open(task, &self.source, self.nth)?;
         if !self.seeks || from < 4 * BEFORE {
             return Ok(stream);
         }
@@ -412,11 +436,11 @@ impl Packets {
             }
             at += (floats.len() / self.channels().max(1)) as u64;
         }
-        let Some(origin) = stream.origin else { return Ok(Stream::open(task, &self.source)?.0) };
+        let Some(origin) = stream.origin else { return Ok(Stream::open(task, &self.source, self.nth)?.0) };
         let wanted = i64::try_from(from - BEFORE).unwrap_or(0).saturating_add(origin);
         let to = SeekTo::Timestamp { ts: Timestamp::new(wanted), track_id: stream.track };
         if stream.format.seek(SeekMode::Accurate, to).is_err() {
-            return Ok(Stream::open(task, &self.source)?.0);
+            return Ok(Stream::open(task, &self.source, self.nth)?.0);
         }
         stream.decoder.reset();
         for _ in 0..WARM {
@@ -430,7 +454,7 @@ impl Packets {
         }
         match stream.at <= from {
             true => Ok(stream),
-            false => Ok(Stream::open(task, &self.source)?.0),
+            false => Ok(Stream::open(task, &self.source, self.nth)?.0),
         }
     }
 
@@ -444,6 +468,13 @@ impl Packets {
         while stream.at < until {
             let is_float = self.dtype.is_float();
             if stream.decode(task, &mut samples, is_float.then_some(&mut floats))?.is_none() {
+                // Where only about is known how long it is, what lacks at the end is silence.
+                let lacks = until.saturating_sub(stream.at);
+                let rate = self.facts.sound.as_ref().map_or(0, |sound| u64::from(sound.rate));
+                if !self.seeks && lacks <= rate / 2 && until == self.frames() {
+                    out.resize(whole.max(out.len()), 0);
+                    break;
+                }
                 let what = format!("the sound ends after {} of {} frames", stream.at, self.frames());
                 return Err(Error::malformed(what).with_defect(Defect::Truncated));
             }

@@ -1,0 +1,80 @@
+//! Sounds to look at: samples as floats, least and largest values at any zoom ([`Peaks`]), how much of which frequency when
+//! ([`Spectrogram`]), how loud it is ([`Levels`]).
+//!
+//! A sound is an array of frames by channels with [`ArrayFacts::sound`](crate::data::content::ArrayFacts).
+
+mod levels;
+mod peaks;
+mod spectrogram;
+
+pub use levels::Levels;
+pub use peaks::{Peak, Peaks};
+pub use spectrogram::{Spectrogram, Spectrum};
+
+use crate::bytes::error::{Error, Result};
+use crate::bytes::task::Task;
+use crate::data::content::Array;
+use crate::data::content::array::read;
+use crate::data::dtype::DType;
+use crate::data::region::{Region, Span};
+use std::ops::Range;
+
+/// Frames and channels of a sound.
+pub fn sides(array: &dyn Array) -> (u64, usize) {
+    let side = |axis: usize| array.shape().get(axis).copied();
+    (side(0).unwrap_or(0), side(1).unwrap_or(1).clamp(1, 1 << 16) as usize)
+}
+
+/// The samples of some frames, channels together, full scale being 1.
+///
+/// # Errors
+/// Those of reading; `Unsupported` for elements that are no samples.
+pub fn samples(array: &dyn Array, task: &Task, frames: Range<u64>) -> Result<Vec<f32>> {
+    let facts = array.facts();
+    let full = facts.sound.as_ref().map_or(16, |sound| sound.full).clamp(1, 64);
+    let (count, channels) = sides(array);
+    let (start, end) = (frames.start.min(count), frames.end.min(count));
+    let mut region = vec![Span::range(start, end.saturating_sub(start))];
+    if array.shape().len() > 1 {
+        region.push(Span::all(channels as u64));
+    }
+    let bytes = read(array, task, &Region(region))?;
+    let scale = 2f64.powi(1 - full as i32);
+    let each = |size: usize, value: &dyn Fn(&[u8]) -> f64| -> Vec<f32> {
+        bytes.chunks_exact(size).map(|sample| value(sample) as f32).collect()
+    };
+    let number = |sample: &[u8]| sample.iter().rev().fold(0u64, |value, byte| value << 8 | u64::from(*byte));
+    Ok(match array.dtype() {
+        DType::U8 => each(1, &|b| (number(b) as f64 - 128.0) * scale),
+        DType::I8 => each(1, &|b| f64::from(number(b) as u8 as i8) * scale),
+        DType::I16 => each(2, &|b| f64::from(number(b) as u16 as i16) * scale),
+        DType::I32 => each(4, &|b| f64::from(number(b) as u32 as i32) * scale),
+        DType::I64 => each(8, &|b| number(b) as i64 as f64 * scale),
+        DType::F32 => each(4, &|b| f64::from(f32::from_bits(number(b) as u32))),
+        DType::F64 => each(8, &|b| f64::from_bits(number(b))),
+        other => return Err(Error::unsupported(format!("samples of the type {other}"))),
+    })
+}
+
+/// A sound that tests make: a sine of each frequency, a channel each.
+#[cfg(test)]
+pub(crate) fn sines(
+    rate: u32,
+    frames: u64,
+    amplitude: f32,
+    frequencies: &[f32],
+) -> crate::data::content::array::Plain {
+    use crate::data::content::array::{Plain, Sound};
+    let mut bytes = Vec::new();
+    for n in 0..frames {
+        for frequency in frequencies {
+            let phase = n as f64 / f64::from(rate) * f64::from(*frequency) * std::f64::consts::TAU;
+            bytes.extend((phase.sin() as f32 * amplitude).to_le_bytes());
+        }
+    }
+    let source = crate::bytes::source::Source::memory("sines", bytes);
+    let shape = vec![frames, frequencies.len() as u64];
+    let sound = Sound { codec: "pcm_f32le".to_owned(), rate, bits: Some(32), full: 32 };
+    let facts = crate::data::content::ArrayFacts { sound: Some(sound), ..Default::default() };
+    Plain::new(source, 0, DType::F32, shape).unwrap().with_facts(facts)
+}

@@ -1,0 +1,250 @@
+//! ffmpeg as a child process, for the pixels of frames and nothing else: it is given one coded track on its standard input,
+//! in Matroska that was written here ([`super::remux`]), and gives raw pixels on its standard output.
+//!
+//! It opens no file: the only protocol that it may use is that of its own pipes, and the only container the one that is
+//! written here, whatever the video was. On Linux it runs without a network, with bounds on memory and time, and ends
+//! with the program. A frame that nobody waits for any more ends it.
+
+use crate::bytes::error::{Error, Result};
+use crate::bytes::task::Task;
+use std::collections::VecDeque;
+use std::io::{ErrorKind, Read, Write};
+use std::os::fd::AsFd;
+use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
+
+/// The program, in the search path of the system.
+const PROGRAM: &str = "ffmpeg";
+/// Bytes of memory that it may take,
+const MEMORY: u64 = 4 << 30;
+/// and seconds of processor time for one seek.
+const SECONDS: u64 = 600;
+/// Bytes of its messages that are kept.
+const MESSAGES: usize = 4_096;
+/// Milliseconds between two looks at whether somebody still waits.
+const PATIENCE: i64 = 50;
+
+/// Whether the program is there; asked once.
+static THERE: LazyLock<bool> = LazyLock::new(|| {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(PROGRAM).is_file())
+});
+
+/// Whether pixels can be had.
+pub(super) fn is_there() -> bool {
+    *THERE
+}
+
+/// What is said where it is not.
+pub(super) fn missing() -> Error {
+    Error::unsupported(
+        "frames are decoded by ffmpeg, which is not installed; the package ffmpeg brings it. All else of the video is read without it",
+    )
+}
+
+/// A decoder that runs.
+pub(super) struct Decoder {
+    child: Child,
+    /// Bytes that wait to be written.
+    input: VecDeque<u8>,
+    /// Bytes of one frame.
+    size: usize,
+    messages: Vec<u8>,
+}
+
+impl Decoder {
+    /// Starts one that gives pixels as `layout` (`rgb24`, `rgb48le`), `size` bytes a frame.
+    ///
+    /// # Errors
+    /// `Unsupported` where the program is not there.
+    pub(super) fn start(layout: &str, size: usize) -> Result<Self> {
+        if !is_there() {
+            return Err(missing());
+        }
+        let mut command = Command::new(PROGRAM);
+        command
+            .args(["-nostdin", "-hide_banner", "-loglevel", "error", "-threads", "2"])
+            .args(["-protocol_whitelist", "pipe", "-format_whitelist", "matroska,webm", "-f", "matroska"])
+            .args(["-probesize", "32768", "-analyzeduration", "0", "-i", "pipe:0"])
+            .args(["-map", "0:v:0", "-an", "-sn", "-dn", "-f", "rawvideo", "-pix_fmt", layout, "pipe:1"])
+            // Settings of the user are not the video's.
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("AV_LOG_FORCE_NOCOLOR", "1")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        confine(&mut command);
+        let child = command.spawn().map_err(|error| match error.kind() {
+            ErrorKind::NotFound => missing(),
+            _ => Error::io(format!("ffmpeg cannot be started: {error}")),
+        })?;
+        let decoder = Decoder { child, input: VecDeque::new(), size, messages: Vec::new() };
+        decoder.unblock().map_err(|error| Error::io(format!("the pipes of ffmpeg: {error}")))?;
+        Ok(decoder)
+    }
+
+    /// No read or write of its pipes waits.
+    fn unblock(&self) -> std::io::Result<()> {
+        let set = |fd: std::os::fd::BorrowedFd<'_>| -> std::io::Result<()> {
+            let flags = rustix::fs::fcntl_getfl(fd)?;
+            Ok(rustix::fs::fcntl_setfl(fd, flags | rustix::fs::OFlags::NONBLOCK)?)
+        };
+        if let Some(pipe) = &self.child.stdin {
+            set(pipe.as_fd())?;
+        }
+        if let Some(pipe) = &self.child.stdout {
+            set(pipe.as_fd())?;
+        }
+        if let Some(pipe) = &self.child.stderr {
+            set(pipe.as_fd())?;
+        }
+        Ok(())
+    }
+
+    /// Bytes that go in first.
+    pub(super) fn put(&mut self, bytes: Vec<u8>) {
+        self.input.extend(bytes);
+    }
+
+    /// The next frame; `more` gives bytes to decode, and none at the end. `None` where no frame follows.
+    ///
+    /// # Errors
+    /// `Cancelled`; `Malformed` with the program's own words where it gives up.
+    pub(super) fn frame(
+        &mut self,
+        task: &Task,
+        more: &mut dyn FnMut() -> Result<Option<Vec<u8>>>,
+    ) -> Result<Option<Vec<u8>>> {
+        let mut frame = crate::bytes::limits::zeroed(self.size, "a frame")?;
+        let mut filled = 0;
+        let mut chunk = vec![0; 64 << 10];
+        loop {
+            task.check()?;
+            if self.input.is_empty() && self.child.stdin.is_some() {
+                match more()? {
+                    Some(bytes) => self.input.extend(bytes),
+                    // The end of the input lets it give what it still holds.
+                    None => self.child.stdin = None,
+                }
+            }
+            self.wait()?;
+            self.write()?;
+            if let Some(pipe) = &mut self.child.stderr {
+                while let Ok(n @ 1..) = pipe.read(&mut chunk) {
+                    let room = MESSAGES.saturating_sub(self.messages.len());
+                    self.messages.extend_from_slice(chunk.get(..n.min(room)).unwrap_or_default());
+                }
+            }
+            let Some(pipe) = &mut self.child.stdout else { return Ok(None) };
+            while let Some(rest) = frame.get_mut(filled..) {
+                match pipe.read(rest) {
+                    Ok(0) if filled == 0 => return self.ended(),
+                    Ok(0) => return self.ended().and(Ok(None)),
+                    Ok(n) => filled += n,
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                    Err(error) => return Err(Error::io(format!("ffmpeg: {error}"))),
+                }
+                if filled == self.size {
+                    return Ok(Some(frame));
+                }
+            }
+        }
+    }
+
+    /// Waits until a pipe can be used, a while at most.
+    fn wait(&self) -> Result<()> {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let mut pipes = Vec::new();
+        if let Some(pipe) = &self.child.stdout {
+            pipes.push(PollFd::new(pipe, PollFlags::IN));
+        }
+        if let Some(pipe) = self.child.stdin.as_ref().filter(|_| !self.input.is_empty()) {
+            pipes.push(PollFd::new(pipe, PollFlags::OUT));
+        }
+        let timeout = Timespec { tv_sec: 0, tv_nsec: PATIENCE * 1_000_000 };
+        match poll(&mut pipes, Some(&timeout)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(error) => Err(Error::io(format!("ffmpeg: {error}"))),
+        }
+    }
+
+    fn write(&mut self) -> Result<()> {
+        while let Some(pipe) = &mut self.child.stdin {
+            let (bytes, _) = self.input.as_slices();
+            if bytes.is_empty() {
+                break;
+            }
+            match pipe.write(bytes) {
+                Ok(n) => drop(self.input.drain(..n)),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                // It has ended; what it said is told where its output ends.
+                Err(error) if error.kind() == ErrorKind::BrokenPipe => self.child.stdin = None,
+                Err(error) => return Err(Error::io(format!("ffmpeg: {error}"))),
+            }
+        }
+        Ok(())
+    }
+
+    /// What there is to say where its output ends.
+    fn ended(&mut self) -> Result<Option<Vec<u8>>> {
+        let status = self.child.wait().map_err(|error| Error::io(format!("ffmpeg: {error}")))?;
+        let words = String::from_utf8_lossy(&self.messages);
+        let words = words.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+        #[cfg(unix)]
+        if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+            return Err(Error::limit(format!("ffmpeg was ended by signal {signal}")));
+        }
+        match status.success() || words.is_empty() {
+            true => Ok(None),
+            false => Err(Error::malformed(format!("ffmpeg: {words}"))),
+        }
+    }
+
+    /// The number of the process.
+    #[cfg(test)]
+    pub(super) fn process(&self) -> u32 {
+        self.child.id()
+    }
+}
+
+impl Drop for Decoder {
+    fn drop(&mut self) {
+        // One that has ended already cannot be ended again; both ways it is waited for, so that nothing of it stays.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Bounds on what the program may do.
+#[cfg(target_os = "linux")]
+fn confine(command: &mut Command) {
+    use std::os::unix::process::CommandExt;
+    let bounds = || {
+        let bound = |what: libc::__rlimit_resource_t, most: u64| {
+            let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
+            // SAFETY: a call to the system with a structure that lives.
+            unsafe { libc::setrlimit(what, &limit) }
+        };
+        // SAFETY: calls to the system alone, which are allowed between fork and exec. Without rights to a network of its
+        // own the program still has none to use: its protocols are named.
+        unsafe {
+            libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNET);
+            libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+            // Last, since new rights clear it.
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        }
+        bound(libc::RLIMIT_AS, MEMORY);
+        bound(libc::RLIMIT_CPU, SECONDS);
+        bound(libc::RLIMIT_FSIZE, 0);
+        bound(libc::RLIMIT_CORE, 0);
+        Ok(())
+    };
+    // SAFETY: the closure only makes calls to the system and allocates nothing.
+    unsafe { command.pre_exec(bounds) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn confine(_command: &mut Command) {}
