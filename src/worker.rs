@@ -57,7 +57,7 @@ pub use process::{ARGUMENT, fork_first};
 pub use sandbox::Level;
 pub use server::serve;
 
-use crate::bytes::error::Result;
+use crate::bytes::error::{Error, Result};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::format::{Formats, Options};
@@ -66,7 +66,7 @@ use crate::formats;
 use calls::Spec;
 use link::Link;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::Duration;
 
 /// What workers may take, as far as a user may change it.
@@ -107,6 +107,7 @@ impl Limits {
 
 /// From now on all that is opened in this process is opened in workers.
 pub fn isolate(limits: Limits) {
+    ON.store(true, Ordering::Relaxed);
     open_elsewhere(Workers(limits));
 }
 
@@ -136,6 +137,26 @@ pub fn level() -> Option<Level> {
 }
 
 static LEVEL: AtomicU8 = AtomicU8::new(0);
+
+/// Whether [`isolate`] was called.
+pub fn is_on() -> bool {
+    ON.load(Ordering::Relaxed)
+}
+
+static ON: AtomicBool = AtomicBool::new(false);
+
+/// This thread draws. What it asks readers for without a task — facts that they know — must be there within a frame; else
+/// nothing is known.
+pub fn never_wait_here() {
+    link::DRAWS.set(true);
+}
+
+/// How the reader of a document of these bytes ended for good, if it did. The document stays closed until it is opened
+/// anew.
+pub fn crash_of(source: &Source) -> Option<Error> {
+    let crashes = link::CRASHES.lock();
+    crashes.iter().find(|(of, _)| of.is(source)).map(|(_, error)| error.clone())
+}
 
 /// Opens in workers.
 struct Workers(Limits);

@@ -282,6 +282,22 @@ fn ends(path: &Path, how: &str, limits: &Limits) -> [Error; 2] {
 
 #[test]
 fn whatever_a_reader_does_ends_as_an_error() {
+    // In a process of its own, whose descriptors and children are those of this test alone.
+    if std::env::var_os("GANDER_ALONE").is_none() {
+        let name = "isolated::whatever_a_reader_does_ends_as_an_error";
+        let alone = std::process::Command::new(std::env::current_exe().unwrap())
+            .args([name, "--exact", "--nocapture"])
+            .env("GANDER_ALONE", "1")
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&alone.stdout).into_owned() + &String::from_utf8_lossy(&alone.stderr);
+        assert!(alone.status.success() && text.contains("1 passed"), "{text}");
+        return;
+    }
+    misbehave_in_rounds();
+}
+
+fn misbehave_in_rounds() {
     let rounds = std::env::var("GANDER_WORKER_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
     let folder = tempfile::tempdir().unwrap();
     let path = small(&folder.path().join("set"));

@@ -5,6 +5,7 @@
 mod cli;
 #[cfg(feature = "gui")]
 mod gui;
+mod isolation;
 
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
@@ -49,9 +50,6 @@ struct Window {
     renderer: Option<String>,
 }
 
-/// What asks for readers in processes of their own.
-const ISOLATE: &str = "--isolate";
-
 fn size(text: &str) -> Result<(f32, f32), String> {
     let sides = text.split_once('x').and_then(|(w, h)| Some((w.parse().ok()?, h.parse().ok()?)));
     sides.ok_or_else(|| "it is written as 1400x900".to_owned())
@@ -75,35 +73,19 @@ enum Command {
     Formats(cli::formats::Args),
 }
 
-/// From now on files are read in processes of their own.
-#[cfg(target_os = "linux")]
-fn isolate(arguments: &Arguments) -> Result<(), &'static str> {
-    let reads = arguments.reads.clone();
-    gander::worker::isolate(gander::worker::Limits { reads, ..Default::default() });
-    Ok(())
-}
-
-/// Nothing shuts a process in here yet.
-#[cfg(not(target_os = "linux"))]
-fn isolate(_arguments: &Arguments) -> Result<(), &'static str> {
-    Err("--isolate: there are isolated readers on Linux only")
-}
-
 fn main() -> ExitCode {
-    #[cfg(target_os = "linux")]
-    if std::env::args_os().nth(1).is_some_and(|word| word == gander::worker::ARGUMENT) {
-        return gander::worker::serve();
+    if let Some(status) = isolation::work() {
+        return status;
     }
     let mut words: Vec<OsString> = std::env::args_os().collect();
     // Before a command it would be the window's own.
-    let isolated = words.get(1).is_some_and(|word| word == ISOLATE);
+    let isolated = words.get(1).is_some_and(|word| word == isolation::ARGUMENT);
     if isolated {
         words.remove(1);
     }
-    #[cfg(target_os = "linux")]
-    if isolated || words.iter().any(|word| word == ISOLATE) {
+    if isolated || words.iter().any(|word| word == isolation::ARGUMENT) {
         // The first thing that this program does: it has one thread.
-        gander::worker::fork_first();
+        isolation::prepare();
     }
     let words = match words.iter().map(|word| word.clone().into_string()).collect::<Result<Vec<_>, _>>() {
         Ok(words) => match cli::convert::rewritten(words) {
@@ -118,7 +100,7 @@ fn main() -> ExitCode {
     };
     let arguments = Arguments::parse_from(words);
     if (isolated || arguments.isolate || !arguments.reads.is_empty())
-        && let Err(words) = isolate(&arguments)
+        && let Err(words) = isolation::start(&arguments.reads)
     {
         return cli::usage(words);
     }

@@ -96,9 +96,11 @@ impl Slot {
 struct Waiting {
     slots: HashMap<u64, Slot>,
     /// Requests that nobody waits for any more, which the worker has not ended yet.
-    abandoned: HashMap<u64, Instant>,
+    abandoned: HashMap<u64, Option<Instant>>,
     watched: HashMap<Key, Weak<Handle>>,
     dead: Option<Failure>,
+    /// When it was too slow for a thread that draws.
+    slow: Option<Instant>,
 }
 
 /// A worker with its document.
@@ -192,12 +194,16 @@ impl Connection {
                 return Err(Error::cancelled().into());
             }
             if patience.is_some_and(|patience| since.elapsed() > patience) {
-                self.abandon(id);
+                let mut waiting = self.waiting.lock();
+                waiting.slots.remove(&id);
+                // It is not for ever that it is waited for: what is asked here is read already.
+                waiting.abandoned.insert(id, None);
+                waiting.slow = Some(Instant::now());
                 return Err(Error::crashed("the reader does not answer in time").into());
             }
             match self.receiver.try_lock() {
                 Some(mut receiver) => {
-                    self.take_in(&mut receiver, LOOK);
+                    self.take_in(&mut receiver, patience.map_or(LOOK, |patience| patience.min(LOOK)));
                     drop(receiver);
                     // Whoever looked whether somebody takes in what arrives waits now, or has not looked yet.
                     let _waiting = self.waiting.lock();
@@ -244,7 +250,7 @@ impl Connection {
             if id != Self::OPEN {
                 waiting.slots.remove(&id);
             }
-            waiting.abandoned.insert(id, Instant::now());
+            waiting.abandoned.insert(id, Some(Instant::now()));
         }
         self.send(&Request::Cancel { id });
         let _ = warden().send((Arc::downgrade(self), Instant::now() + limits::GRACE));
@@ -255,7 +261,7 @@ impl Connection {
         if let Some(mut receiver) = self.receiver.try_lock() {
             while self.take_in(&mut receiver, Duration::ZERO) {}
         }
-        let late = |since: &Instant| since.elapsed() >= limits::GRACE;
+        let late = |since: &Option<Instant>| since.is_some_and(|since| since.elapsed() >= limits::GRACE);
         if self.waiting.lock().abandoned.values().any(late) {
             self.dismiss();
         }
@@ -271,6 +277,13 @@ impl Connection {
     /// Whether nothing more comes from it.
     pub(super) fn is_dead(&self) -> bool {
         self.waiting.lock().dead.is_some()
+    }
+
+    /// Whether the document is open, and what is asked is answered at once.
+    pub(super) fn is_prompt(&self) -> bool {
+        let waiting = self.waiting.lock();
+        let opened = waiting.slots.get(&Self::OPEN).is_some_and(|slot| slot.answer.is_some());
+        opened && waiting.dead.is_none() && waiting.slow.is_none_or(|slow| slow.elapsed() > limits::SLOW)
     }
 
     /// Takes in what arrives next, within this time; whether anything did.

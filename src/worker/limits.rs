@@ -29,6 +29,12 @@ pub(super) const GRACE: Duration = Duration::from_secs(2);
 /// How long what is asked by code that has no task may take: facts that were read already.
 pub(super) const PROMPT: Duration = Duration::from_secs(5);
 
+/// How long a thread that draws waits for such: about a frame.
+pub(super) const FRAME: Duration = Duration::from_millis(10);
+
+/// How long it asks a worker nothing after one that took longer.
+pub(super) const SLOW: Duration = Duration::from_secs(1);
+
 /// How long a worker may leave a message in its socket. It does nothing but take messages with that thread.
 pub(super) const TAKEN: Duration = Duration::from_secs(5);
 

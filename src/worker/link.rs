@@ -15,12 +15,32 @@ use crate::bytes::task::Task;
 use crate::data::format::Options;
 use crate::data::open::Document;
 use parking_lot::Mutex;
+use std::cell::Cell;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How often a document's worker may die.
 const LIVES: u32 = 2;
+
+thread_local! {
+    /// Whether this thread draws, and never waits.
+    pub(super) static DRAWS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Documents whose readers ended for good, the last ones, and how.
+pub(super) static CRASHES: Mutex<Vec<(Source, Error)>> = Mutex::new(Vec::new());
+
+/// How many of them are kept.
+const KEPT: usize = 64;
+
+fn note_crash(source: &Source, error: &Error) {
+    let mut crashes = CRASHES.lock();
+    if crashes.len() >= KEPT {
+        crashes.remove(0);
+    }
+    crashes.push((source.clone(), error.clone()));
+}
 
 /// A document in a worker.
 pub(super) struct Link {
@@ -215,6 +235,9 @@ impl Link {
         let error = Error::crashed(format!(
             "the reader of {name} crashed twice: {reason}; the file stays closed until it is opened again"
         ));
+        if life.closed.is_none() {
+            note_crash(&self.source, &error);
+        }
         Err(life.closed.get_or_insert(error).clone())
     }
 
@@ -226,6 +249,9 @@ impl Link {
             connection.dismiss();
             let mut life = self.state.lock();
             life.deaths = LIVES;
+            if life.closed.is_none() {
+                note_crash(&self.source, error);
+            }
             life.closed.get_or_insert(error.clone());
         }
         result
@@ -349,7 +375,15 @@ impl Handle {
 
     /// Asks for what is known without reading values; `None` where that is not to be had in time.
     pub(super) fn prompt<T: Wire>(self: &Arc<Self>, call: &Call) -> Option<T> {
-        self.asked(&Task::new(), call, Some(super::limits::PROMPT), decoded).ok()
+        if !DRAWS.get() {
+            return self.asked(&Task::new(), call, Some(super::limits::PROMPT), decoded).ok();
+        }
+        // A new worker would have to open the document first, and one that was too slow just now is busy.
+        let ready = |life: &Life| life.connection.as_ref().is_some_and(|connection| connection.is_prompt());
+        if !self.link.state.try_lock().is_some_and(|life| ready(&life)) {
+            return None;
+        }
+        self.asked(&Task::new(), call, Some(super::limits::FRAME), decoded).ok()
     }
 
     /// The same, or else something else.

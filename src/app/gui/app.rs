@@ -93,6 +93,7 @@ const END: std::time::Duration = std::time::Duration::from_secs(5);
 impl App {
     /// A window on what `launch` began to open.
     pub(crate) fn new(ctx: &Context, launch: Launch) -> Self {
+        crate::isolation::never_wait_here();
         theme::apply(ctx);
         ctx.options_mut(|options| options.zoom_with_keyboard = false);
         launch.waker.set(ctx);
@@ -373,6 +374,9 @@ impl App {
 impl eframe::App for App {
     fn ui(&mut self, ui: &mut Ui, _frame: &mut eframe::Frame) {
         self.frame(ui);
+        if ui.ctx().cumulative_frame_nr() == 1 {
+            crate::isolation::prepare_next();
+        }
         // What is drawn depends on the system from here on.
         let ctx = ui.ctx().clone();
         if let Some(words) = self.system_font.step(&ctx, &self.jobs) {

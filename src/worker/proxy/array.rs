@@ -25,18 +25,37 @@ pub(in crate::worker) struct RemoteArray {
     is_quantised: bool,
     /// The elements where they lie in a file as they are delivered: they are read here.
     plain: Option<Plain>,
-    /// Where these lie.
-    verbatim: Option<(Source, Range<u64>)>,
+    /// Where the elements lie in one piece, as they are, and what its checksum goes over.
+    storage: Told,
+    verbatim: Told,
+    checksummed: Told,
     facts: Mutex<Option<ArrayFacts>>,
 }
 
+/// Bytes in a file, or that there are none; `None` where they are to be asked for, since they are the worker's.
+type Told = Option<Option<(Source, Range<u64>)>>;
+
+/// What can be told of bytes.
+fn told(bytes: Option<(Source, Range<u64>)>) -> Told {
+    match bytes {
+        Some((source, _)) if !is_in_a_file(&source) => None,
+        other => Some(other),
+    }
+}
+
 impl RemoteArray {
+    /// What was told, or is asked for now.
+    fn known(&self, told: &Told, call: &Call) -> Option<(Source, Range<u64>)> {
+        told.clone().unwrap_or_else(|| self.handle.known(None, call))
+    }
+
     pub(in crate::worker) fn describe(array: &dyn Array, out: &mut Out<'_>) {
         array.dtype().put(out);
         array.shape().to_vec().put(out);
         array.quantised().is_some().put(out);
-        let verbatim = array.verbatim().filter(|(source, _)| is_in_a_file(source));
-        verbatim.put(out);
+        for bytes in [array.storage(), array.verbatim(), array.checksummed()] {
+            told(bytes).put(out);
+        }
         // An axis may have a coordinate whose axis it is.
         let facts = (out.coordinates == 0).then(|| array.facts());
         out.coordinates += 1;
@@ -47,13 +66,13 @@ impl RemoteArray {
     pub(in crate::worker) fn described(handle: Arc<Handle>, from: &mut In<'_>) -> Result<Self> {
         let (dtype, shape) = (DType::read(from)?, Vec::<u64>::read(from)?);
         let is_quantised = bool::read(from)?;
-        let verbatim = Option::<(Source, Range<u64>)>::read(from)?;
-        let plain = verbatim.clone().and_then(|(source, range)| {
+        let (storage, verbatim, checksummed): (Told, Told, Told) = Wire::read(from)?;
+        let plain = verbatim.clone().flatten().and_then(|(source, range)| {
             let plain = Plain::new(source, range.start, dtype.clone(), shape.clone()).ok()?;
             plain.verbatim().filter(|(_, bytes)| *bytes == range).map(|_| plain)
         });
         let facts = Mutex::new(Option::<ArrayFacts>::read(from)?);
-        Ok(RemoteArray { handle, dtype, shape, is_quantised, plain, verbatim, facts })
+        Ok(RemoteArray { handle, dtype, shape, is_quantised, plain, storage, verbatim, checksummed, facts })
     }
 }
 
@@ -98,14 +117,11 @@ impl Array for RemoteArray {
     }
 
     fn storage(&self) -> Option<(Source, Range<u64>)> {
-        self.handle.known(None, &Call::ArrayStorage)
+        self.known(&self.storage, &Call::ArrayStorage)
     }
 
     fn verbatim(&self) -> Option<(Source, Range<u64>)> {
-        match &self.verbatim {
-            Some(bytes) => Some(bytes.clone()),
-            None => self.handle.known(None, &Call::ArrayVerbatim),
-        }
+        self.known(&self.verbatim, &Call::ArrayVerbatim)
     }
 
     fn facts(&self) -> ArrayFacts {
@@ -158,10 +174,7 @@ impl Array for RemoteArray {
     }
 
     fn checksummed(&self) -> Option<(Source, Range<u64>)> {
-        if self.plain.is_some() && !self.is_quantised {
-            return None;
-        }
-        self.handle.known(None, &Call::ArrayChecksummed)
+        self.known(&self.checksummed, &Call::ArrayChecksummed)
     }
 }
 

@@ -331,6 +331,10 @@ impl Pane {
             if let Some(change) = change.filter(|change| *change != Change::Grown) {
                 changed(ui, &self.name, node.file, change, cx.actions);
             }
+            let document = cx.files.get(node.file).and_then(|file| file.document());
+            if let Some(error) = document.and_then(|document| crate::isolation::crash_of(&document.source)) {
+                crashed(ui, node.file, &error, cx.actions);
+            }
         }
         if let Some(Shown { targets, .. }) = &self.shown
             && let [target] = targets.as_slice()
@@ -547,6 +551,29 @@ fn changed(ui: &mut Ui, name: &str, file: u64, change: Change, actions: &mut Vec
                 }
                 ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
                     ui.add(egui::Label::new(format!("{name} {words}")).truncate());
+                });
+            });
+        });
+    });
+}
+
+/// Says that the reader of a file crashed, and what can be done. Other files go on.
+fn crashed(ui: &mut Ui, file: u64, error: &Error, actions: &mut Vec<Action>) {
+    let theme = Theme::of(ui);
+    let frame = egui::Frame::new().fill(theme.tint(theme.bad)).inner_margin(egui::Margin::symmetric(12, 4));
+    frame.show(ui, |ui| {
+        ui.horizontal(|ui| {
+            ui.set_min_width(ui.available_width());
+            ui.label(theme::icon(Icon::Problem).color(theme.bad));
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                if theme::button(ui, "Show its bytes").clicked() {
+                    actions.push(Action::OpenAs(file, "bytes"));
+                }
+                if theme::button(ui, "Open again").on_hover_text("F5").clicked() {
+                    actions.push(Action::Reload(file));
+                }
+                ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
+                    ui.add(egui::Label::new(error.message()).truncate()).on_hover_text(error.message());
                 });
             });
         });

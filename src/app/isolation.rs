@@ -1,0 +1,102 @@
+//! Readers in processes of their own, as far as the system has what they are shut in with: Linux.
+
+#[cfg(target_os = "linux")]
+use gander::worker;
+#[cfg(feature = "gui")]
+use gander::{Error, Source};
+use std::path::PathBuf;
+
+/// The argument that asks for them.
+pub(crate) const ARGUMENT: &str = "--isolate";
+
+/// From now on files are read in such processes, which may read these folders, too.
+///
+/// # Errors
+/// In words, where the system has nothing to shut them in with.
+#[cfg(target_os = "linux")]
+pub(crate) fn start(reads: &[PathBuf]) -> Result<(), &'static str> {
+    worker::isolate(worker::Limits { reads: reads.to_vec(), ..Default::default() });
+    Ok(())
+}
+
+/// What this process does where it is a worker of another one: its exit status.
+#[cfg(target_os = "linux")]
+pub(crate) fn work() -> Option<std::process::ExitCode> {
+    let is_worker = std::env::args_os().nth(1).is_some_and(|word| word == worker::ARGUMENT);
+    is_worker.then(worker::serve)
+}
+
+/// Makes the first of them ready. To be called before there is a second thread.
+#[cfg(target_os = "linux")]
+pub(crate) fn prepare() {
+    worker::fork_first();
+}
+
+/// One more is made ready, for the next file.
+#[cfg(all(feature = "gui", target_os = "linux"))]
+pub(crate) fn prepare_next() {
+    if worker::is_on() {
+        worker::keep_spare();
+    }
+}
+
+/// This thread draws: what it asks readers for must be there at once.
+#[cfg(all(feature = "gui", target_os = "linux"))]
+pub(crate) fn never_wait_here() {
+    worker::never_wait_here();
+}
+
+/// How the reader of these bytes ended, if it did.
+#[cfg(all(feature = "gui", target_os = "linux"))]
+pub(crate) fn crash_of(source: &Source) -> Option<Error> {
+    worker::crash_of(source)
+}
+
+/// How files are read, in a sentence.
+#[cfg(all(feature = "gui", target_os = "linux"))]
+pub(crate) fn words() -> String {
+    match (worker::is_on(), worker::level()) {
+        (false, _) => HERE.to_owned(),
+        (true, None) => "Each file is read in a process of its own (--isolate).".to_owned(),
+        (true, Some(level)) => format!("Each file is read {} (--isolate).", level.words()),
+    }
+}
+
+/// What is said where files are read in the window's own process.
+#[cfg(feature = "gui")]
+const HERE: &str = "Files are read in this process; --isolate reads each in one of its own (Linux).";
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) use nowhere::*;
+
+/// Where there are none.
+#[cfg(not(target_os = "linux"))]
+mod nowhere {
+    use super::*;
+
+    pub(crate) fn start(_reads: &[PathBuf]) -> Result<(), &'static str> {
+        Err("--isolate: files are read in processes of their own on Linux only")
+    }
+
+    pub(crate) fn work() -> Option<std::process::ExitCode> {
+        None
+    }
+
+    pub(crate) fn prepare() {}
+
+    #[cfg(feature = "gui")]
+    pub(crate) fn prepare_next() {}
+
+    #[cfg(feature = "gui")]
+    pub(crate) fn never_wait_here() {}
+
+    #[cfg(feature = "gui")]
+    pub(crate) fn crash_of(_source: &Source) -> Option<Error> {
+        None
+    }
+
+    #[cfg(feature = "gui")]
+    pub(crate) fn words() -> String {
+        HERE.to_owned()
+    }
+}
