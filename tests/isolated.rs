@@ -290,7 +290,8 @@ fn whatever_a_reader_does_ends_as_an_error() {
             .env("GANDER_ALONE", "1")
             .output()
             .unwrap();
-        let text = String::from_utf8_lossy(&alone.stdout).into_owned() + &String::from_utf8_lossy(&alone.stderr);
+        let text =
+            String::from_utf8_lossy(&alone.stdout).into_owned() + &String::from_utf8_lossy(&alone.stderr);
         assert!(alone.status.success() && text.contains("1 passed"), "{text}");
         return;
     }

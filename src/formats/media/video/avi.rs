@@ -291,6 +291,7 @@ impl Stream {
             coding: Some(coding),
             packets,
             timescale: if rate > 0.0 { rate } else { 25.0 },
+            fps: (rate > 0.0).then_some(rate),
             width,
             height,
             bits: 8,

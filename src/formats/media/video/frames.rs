@@ -39,6 +39,8 @@ pub(super) struct Track {
     /// What the decoder has to know; `None` where no decoder is known.
     pub(super) coding: Option<Coding>,
     pub(super) packets: Vec<Packet>,
+    /// Frames a second, where the container states them.
+    pub(super) fps: Option<f64>,
     /// Further bytes of packets that lie in several places, by the number of the packet.
     pub(super) more: std::collections::HashMap<usize, Vec<Range<u64>>>,
     /// What stands before the bytes of each packet and is not in the file.
@@ -100,7 +102,8 @@ impl Frames {
         let keys: Vec<u64> =
             shown.iter().enumerate().filter(|(_, n)| is_key(n)).map(|(n, _)| n as u64).collect();
         let span = times.last().zip(times.first()).map(|(last, first)| last - first);
-        let fps = span.filter(|span| *span > 0.0).map(|span| (times.len() - 1) as f64 / span);
+        let counted = || span.filter(|span| *span > 0.0).map(|span| (times.len() - 1) as f64 / span);
+        let fps = track.fps.or_else(counted);
         let fps = fps.or_else(|| track.seconds.filter(|s| *s > 0.0).map(|s| times.len() as f64 / s));
         let seconds = track.seconds.or_else(|| span.map(|span| span + fps.map_or(0.0, |fps| 1.0 / fps)));
         let frame_times = times.windows(2).map(|pair| match *pair {
