@@ -1,7 +1,5 @@
 //! The frames of a track as a picture: which packet each is in, and how it is decoded from the key frame before it.
 
-use super::ffmpeg::{self, Decoder};
-use super::remux::{self, Coding};
 use crate::bytes::cache::Cache;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
@@ -9,6 +7,7 @@ use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::image::Video;
 use crate::data::content::{Image, ImageInfo, Pixels, Rect, Sample};
+use crate::engines::ffmpeg::{self, Coding, Decoder};
 use parking_lot::Mutex;
 use std::ops::Range;
 use std::sync::Arc;
@@ -182,7 +181,7 @@ impl Frames {
         let coding = self.track.coding.as_ref().ok_or_else(|| {
             Error::unsupported(format!("video coded as {}, which is not decoded", self.track.codec))
         })?;
-        super::super::video::check_size(self.track.width, self.track.height)?;
+        super::check_size(self.track.width, self.track.height)?;
         let mut running = self.running.lock();
         task.check()?;
         let key = self.key_before(frame);
@@ -217,7 +216,7 @@ impl Frames {
         let size = limits::bytes(&[self.track.width, self.track.height, 3], sample)?;
         let size = limits::check(size, limits::CHUNK, "a frame")?;
         let mut decoder = Decoder::start(layout, size)?;
-        decoder.put(remux::header(coding));
+        decoder.put(ffmpeg::header(coding));
         let next = self.rank.get(key).copied().unwrap_or(0);
         Ok(Running { decoder, next: u64::from(if next == u32::MAX { 0 } else { next }), packet: key })
     }
@@ -237,7 +236,7 @@ impl Frames {
                 }
                 let data = self.data(task, n)?;
                 let shown = if known.hidden { first } else { u64::from(shown) };
-                return Ok(Some(remux::packet(&data, shown, known.key)));
+                return Ok(Some(ffmpeg::packet(&data, shown, known.key)));
             }
         };
         let Some(data) = decoder.frame(task, &mut more)? else { return Ok(None) };
@@ -257,6 +256,9 @@ impl Image for Frames {
 
     fn read(&self, task: &Task, frame: u64, level: u32, rect: Rect) -> Result<Pixels> {
         task.check()?;
+        if self.info.frames == 0 {
+            return Err(Error::malformed("where the frames of the video lie cannot be read"));
+        }
         if frame >= self.info.frames || level > 0 {
             return Err(Error::bug(format!("frame {frame} at level {level} of a video was asked for")));
         }
