@@ -27,6 +27,8 @@ const MEMORY: u64 = 4 << 30;
 const SECONDS: u64 = 600;
 /// Bytes of its messages that are kept.
 const MESSAGES: usize = 4_096;
+/// How colours are made of fewer samples than there are pixels, where one picture has time for more than the nearest.
+const STILL: [&str; 2] = ["-sws_flags", "bicubic+accurate_rnd+full_chroma_int+full_chroma_inp"];
 /// Milliseconds between two looks at whether somebody still waits.
 const PATIENCE: i64 = 50;
 
@@ -64,6 +66,11 @@ impl Decoder {
     /// # Errors
     /// `Unsupported` where the program is not there.
     pub fn start(layout: &str, size: usize) -> Result<Self> {
+        Self::with(layout, size, &[])
+    }
+
+    /// With more about how it makes pixels.
+    fn with(layout: &str, size: usize, more: &[&str]) -> Result<Self> {
         if !is_there() {
             return Err(missing());
         }
@@ -72,7 +79,9 @@ impl Decoder {
             .args(["-nostdin", "-hide_banner", "-loglevel", "error", "-threads", "2"])
             .args(["-protocol_whitelist", "pipe", "-format_whitelist", "matroska,webm", "-f", "matroska"])
             .args(["-probesize", "32768", "-analyzeduration", "0", "-i", "pipe:0"])
-            .args(["-map", "0:v:0", "-an", "-sn", "-dn", "-f", "rawvideo", "-pix_fmt", layout, "pipe:1"])
+            .args(["-map", "0:v:0", "-an", "-sn", "-dn"])
+            .args(more)
+            .args(["-f", "rawvideo", "-pix_fmt", layout, "pipe:1"])
             // Settings of the user are not the video's.
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
@@ -287,7 +296,7 @@ fn confine(_command: &mut Command) {}
 /// As [`Decoder::frame`]; `Malformed` where no picture comes out.
 pub fn still(task: &Task, coding: &Coding, data: &[u8], layout: &str, size: u64) -> Result<Vec<u8>> {
     let size = crate::bytes::limits::check(size, crate::bytes::limits::CHUNK, "a frame")?;
-    let mut decoder = Decoder::start(layout, size)?;
+    let mut decoder = Decoder::with(layout, size, &STILL)?;
     decoder.put(header(coding));
     decoder.put(packet(data, 0, true));
     let none = || Error::malformed("the decoder gives no picture");

@@ -51,7 +51,8 @@ pub(super) fn sniff(head: &Head) -> Match {
         let element = u16::from_le_bytes([first[2], first[3]]);
         let written = first[4].is_ascii_uppercase() && first[5].is_ascii_uppercase();
         let short = u32::from_le_bytes([first[4], first[5], first[6], first[7]]) < 256;
-        matches!(group, 2 | 8) && element < 0x20 && (written || short)
+        let big = written && first[..3] == [0, 8, 0] && first[3] < 0x20;
+        big || matches!(group, 2 | 8) && element < 0x20 && (written || short)
     });
     match begins && head.has_extension(super::DICOM.extensions) {
         true => Match::Maybe,
@@ -78,11 +79,15 @@ struct Object {
 
 impl Object {
     fn read(task: &Task, source: &Source) -> Result<Self> {
-        let head = source.read_up_to(task, 0, 132)?;
+        let head = source.read_up_to(task, 0, 134)?;
         let start = if head.get(128..132) == Some(b"DICM") { 132 } else { 0 };
         let mut walk = Walk::new(task, source)?;
         let len = source.len(task)?;
-        let (meta, end) = walk.elements(start..len, Coding::EXPLICIT, &|tag| tag.0 != 2)?;
+        let (meta, end) = match head.get(start as usize..) {
+            Some([2, 0, ..]) => walk.elements(start..len, Coding::EXPLICIT, &|tag| tag.0 != 2)?,
+            // Old writers leave the header out.
+            _ => (Vec::new(), start),
+        };
         let texts = Repertoire::default();
         let uid = |element: &Element| walk.words(element, &texts);
         let syntax = meta.iter().find(|element| element.tag == (2, 0x10)).map(uid).transpose()?;
@@ -96,7 +101,14 @@ impl Object {
             None => {
                 let first = source.read_up_to(task, end, 6)?;
                 let written = first.get(4..6).is_some_and(|vr| vr.iter().all(u8::is_ascii_uppercase));
-                if written { "1.2.840.10008.1.2.1" } else { IMPLICIT }.to_owned()
+                // The first group is 8, or another of one byte.
+                let big = first.first() == Some(&0) && first.get(1).is_some_and(|group| *group != 0);
+                match (written, big) {
+                    (true, true) => BIG_ENDIAN,
+                    (true, false) => "1.2.840.10008.1.2.1",
+                    _ => IMPLICIT,
+                }
+                .to_owned()
             }
         };
         if syntax == DEFLATED {

@@ -208,8 +208,10 @@ pub(super) fn samples(task: &Task, bytes: &[u8]) -> Result<Pixels> {
         } else {
             (((1u64 << bits) - 1) as f32) / (((1u64 << bits_of) - 1) as f32)
         };
+        // The decoder lifts signed samples by half of their range, as it must those without a sign (G.1.2).
+        let lift = if signed { (1u64 << bits_of.saturating_sub(1)) as f32 } else { 0.0 };
         for (value, place) in part.samples().iter().zip(places) {
-            let value = (value * scale).round();
+            let value = ((value - lift) * scale).round();
             let value = match signed {
                 true => value as i64,
                 false => (value.max(0.0) as i64).min((1i64 << bits) - 1),
@@ -226,5 +228,24 @@ impl Codec for Jpeg2000 {
     fn frame(&self, task: &Task, source: &Source, _frame: u64, _partial: bool) -> Result<Pixels> {
         let bytes: Bytes = source.read(task, 0..source.len(task)?)?;
         samples(task, &bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(name: &str) -> Vec<f64> {
+        let path = format!("{}/fixtures/jp2/{name}", env!("CARGO_MANIFEST_DIR"));
+        let bytes = Source::open(&Task::new(), std::path::Path::new(&path)).unwrap();
+        let bytes = bytes.read_up_to(&Task::new(), 0, 1 << 20).unwrap();
+        let pixels = samples(&Task::new(), &bytes).unwrap();
+        (0..6).filter_map(|x| pixels.sample(x, 0, 0)).collect()
+    }
+
+    #[test]
+    fn samples_have_their_sign() {
+        // What OpenJPEG reads.
+        assert_eq!(values("grey_signed.j2k"), [-2000.0, -1890.0, -1779.0, -1668.0, -1558.0, -1447.0]);
     }
 }

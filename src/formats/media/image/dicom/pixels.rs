@@ -297,7 +297,11 @@ impl Frames {
         let first = frame.saturating_mul(bits);
         let (from, to) = (first / 8, (first + bits).div_ceil(8));
         let size = limits::check(to - from, limits::CHUNK, "a frame")?;
-        let start = range.start.saturating_add(from);
+        // Words of two bytes are whole in the file, also where a frame begins or ends within one.
+        let swaps = self.words && self.layout.allocated == 8;
+        let before = from % 2 * u64::from(swaps);
+        let size = if swaps { (size + before as usize).next_multiple_of(2) } else { size };
+        let start = range.start.saturating_add(from - before);
         let there = range.end.saturating_sub(start).min(size as u64);
         let mut bytes = self.source.read_up_to(task, start, there as usize)?;
         if bytes.len() < size {
@@ -309,6 +313,11 @@ impl Frames {
             let mut whole = limits::zeroed(size, "a frame")?;
             whole.get_mut(..bytes.len()).into_iter().for_each(|part| part.copy_from_slice(&bytes));
             bytes = whole.into();
+        }
+        if swaps {
+            let mut whole = bytes.to_vec();
+            whole.as_chunks_mut::<2>().0.iter_mut().for_each(|[a, b]| std::mem::swap(a, b));
+            bytes = Bytes::from(whole).slice(before as usize..);
         }
         self.unpacked(&bytes, (first % 8) as usize, self.big)
     }
@@ -348,7 +357,6 @@ impl Frames {
                 false => n,
             };
             let at = n * width;
-            let at = if self.words && width == 1 { at ^ 1 } else { at };
             let Some(stored) = bytes.get(at..at + width) else { break };
             let mut value = match big {
                 true => stored.iter().fold(0u64, |value, byte| value << 8 | u64::from(*byte)),

@@ -34,12 +34,32 @@ fn every_way_of_writing_elements_gives_the_same_slice() {
     assert_eq!((plain.width, plain.height, plain.sample), (24, 16, Sample::I16));
     assert_eq!(plain.sample(0, 0, 0), Some(-1000.0));
     assert_eq!(plain.sample(23, 15, 0), Some(3095.0));
-    for name in ["implicit", "big_endian", "deflated", "undefined_lengths", "no_header", "rle"] {
+    for name in [
+        "implicit",
+        "big_endian",
+        "deflated",
+        "undefined_lengths",
+        "no_header",
+        "no_header_big_endian",
+        "rle",
+    ] {
         assert_eq!(pixels(name), plain, "{name}");
         let root = opened(&format!("dicom/{name}.dcm")).root;
         assert_eq!(attribute(&root, "(0010,0010) PatientName"), "Goose^Grey", "{name}");
         assert!(root.problem.is_none(), "{name}: {:?}", root.problem);
     }
+}
+
+#[test]
+fn bytes_in_words_of_big_endian_are_swapped_across_frames() {
+    let image = image(&opened("dicom/words_big_endian.dcm"));
+    let read = |frame| image.read(&Task::new(), frame, 0, Rect::all(9, 9)).unwrap();
+    let (first, second) = (read(0), read(1));
+    // The second frame is the first with its rows from below.
+    let rows: Vec<&[u8]> = first.data.chunks(9).rev().collect();
+    assert_eq!((first.width, first.height, first.channels), (3, 3, 3));
+    assert_eq!(second.data, rows.concat());
+    assert!(first.data != second.data);
 }
 
 #[test]
