@@ -13,7 +13,7 @@
 mod avi;
 mod bitstream;
 mod codecs;
-mod ffmpeg;
+pub(crate) mod ffmpeg;
 mod frames;
 mod matroska;
 mod mp4;

@@ -9,6 +9,7 @@ use crate::bytes::source::{Growth, Packed, Source};
 use crate::bytes::task::Task;
 use crate::data::content::array::{ArrayFacts, Axis, World};
 use crate::data::content::graph::{self, Attribute, Builder, Dimension, Graph, Operation, Port, ValueId};
+use crate::data::content::image::Video;
 use crate::data::content::{Array, Content, Image, ImageInfo, Table, Text};
 use crate::data::format::Encoded;
 use crate::data::location::{Location, Owner, Part};
@@ -114,7 +115,12 @@ record!(ImageInfo {
     levels,
     orientation,
     details,
+    scaling,
+    window,
+    planar,
+    video,
 });
+record!(Video { codec, fps, seconds, keys, times, can_decode });
 record!(Timeline { versions, at });
 record!(Encoded { format, source, at, big, version });
 record!(Packed { source, range, codec });
