@@ -556,7 +556,7 @@ const CHANGES: [(&str, fn(&Path)); 5] = [
     ("unlink", |path| std::fs::remove_file(path).unwrap()),
     ("chmod", |path| {
         use std::os::unix::fs::PermissionsExt;
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0)).unwrap();
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o000)).unwrap();
     }),
 ];
 
