@@ -13,6 +13,7 @@
 //! | [`isobmff`](mod@isobmff) | what those boxes say: items of HEIF, movies with their tracks and samples |
 //! | [`sounds`](mod@sounds) | sounds that are decoded packet by packet |
 //! | [`svg`](mod@svg) | drawings in SVG as pictures |
+//! | [`ffmpeg`](mod@ffmpeg) | frames of coded pictures, by a process of its own |
 //! | [`examples`](mod@examples) | TensorFlow's examples: features of records as typed columns |
 //! | [`flatbuffer`](mod@flatbuffer) | FlatBuffers: tables, vectors and texts that point to each other, checked |
 //! | [`ggml`](mod@ggml) | types, tensors and vocabularies of GGUF and what was before it |
@@ -53,6 +54,7 @@ pub mod bodies;
 pub mod boxes;
 pub mod delimited;
 pub mod examples;
+pub mod ffmpeg;
 pub mod flatbuffer;
 pub mod ggml;
 pub mod headers;

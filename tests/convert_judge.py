@@ -24,6 +24,8 @@ VALUES = {"type", "null", "nan", "zone", "precision", "nesting", "scale", "order
 
 
 def run(*args, timeout=120):
+    if any("\0" in str(arg) for arg in args):
+        return None, None, "its name has a null character, which no command line can hold"
     try:
         done = subprocess.run(args, capture_output=True, text=True, timeout=timeout)
     except subprocess.TimeoutExpired:

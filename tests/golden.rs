@@ -44,6 +44,8 @@ fn said(folder: &Path, arguments: &[&str], lines: usize) -> String {
     let mut text = String::new();
     let all = [String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr)].concat();
     for line in all.lines().take(lines) {
+        // What ffmpeg says differs from version to version.
+        let line = line.split_inclusive("ffmpeg: ").next().unwrap_or_default();
         let cut: String = line.chars().take(WIDTH).collect();
         let _ = writeln!(text, "{}", cut.trim_end());
     }
@@ -63,13 +65,22 @@ fn golden(folder: &Path) -> String {
     parts.concat()
 }
 
+/// Formats whose pixels are decoded by ffmpeg: what is said of them where it is not installed is another thing.
+const BY_FFMPEG: [&str; 6] = ["avif", "heic", "mp4", "matroska", "avi", "mpegts"];
+
+/// Whether ffmpeg is installed.
+fn has_ffmpeg() -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join("ffmpeg").is_file())
+}
+
 #[test]
 fn every_fixture_says_what_it_said() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
     let mut wrong = Vec::new();
     for format in gander::formats::FORMATS {
         let folder = root.join(format.id);
-        if !folder.is_dir() {
+        if !folder.is_dir() || BY_FFMPEG.contains(&format.id) && !has_ffmpeg() {
             continue;
         }
         let (path, new) = (folder.join("golden.txt"), golden(&folder));

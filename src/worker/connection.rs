@@ -11,7 +11,7 @@ use super::{Limits, limits};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::stream::temporary;
 use crate::bytes::task::Task;
-use crate::formats::media::video::ffmpeg;
+use crate::engines::ffmpeg;
 use arrow::buffer::Buffer;
 use parking_lot::{Condvar, Mutex};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -394,8 +394,7 @@ impl Connection {
         if decoders.len() >= limits::DECODERS {
             return Err(Error::limit(format!("more than {} decoders for one document", limits::DECODERS)));
         }
-        let layout = layout.to_owned();
-        let (decoder, pipes) = super::process::in_keeper(move || ffmpeg::spawn(&layout))?;
+        let (decoder, pipes) = ffmpeg::begin(layout)?;
         decoders.push(decoder);
         Ok(pipes.into())
     }

@@ -68,7 +68,6 @@ pub(super) struct Process {
 enum Order {
     Start(PathBuf, Sender<Result<Process>>),
     Bury(Child),
-    Do(Box<dyn FnOnce() + Send>),
 }
 
 /// The thread that starts and buries.
@@ -82,7 +81,6 @@ fn keeper() -> &'static Sender<Order> {
                     Order::Start(program, answer) => {
                         let _ = answer.send(start(&program));
                     }
-                    Order::Do(work) => work(),
                     Order::Bury(child) => {
                         child.kill();
                         child.wait();
@@ -94,15 +92,6 @@ fn keeper() -> &'static Sender<Order> {
         let _ = std::thread::Builder::new().name("workers".to_owned()).spawn(work);
         orders
     })
-}
-
-/// Does something in the thread that lives as long as the program: what ends with the thread that started it.
-pub(super) fn in_keeper<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-    let (answer, done) = channel();
-    let nobody = || Error::crashed("there is no thread that starts programs");
-    let work = Box::new(move || drop(answer.send(work())));
-    keeper().send(Order::Do(work)).map_err(|_| nobody())?;
-    done.recv().map_err(|_| nobody())?
 }
 
 fn start(program: &PathBuf) -> Result<Process> {

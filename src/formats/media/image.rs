@@ -6,7 +6,6 @@
 //! specification. Pixels stay as they are stored: EXIF orientation, gamma and colour profiles are
 //! told, not applied.
 
-mod av1;
 mod avif;
 mod dicom;
 mod exif;

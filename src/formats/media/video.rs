@@ -2,8 +2,8 @@
 //!
 //! Tracks, codecs, key frames, times, rotation, colour, chapters and subtitles are read here, at once and without a decoder.
 //! A video is a picture of many frames with [`ImageInfo::video`](crate::data::content::ImageInfo::video); its pixels are
-//! decoded by a child process ([`ffmpeg`]) that is given coded packets and nothing else ([`remux`]). Tracks of sound are
-//! children.
+//! decoded by a child process ([`ffmpeg`](crate::engines::ffmpeg)) that is given coded packets and nothing else. Tracks of
+//! sound are children.
 //!
 //! - MP4: ISO 14496-12 and 14; QuickTime: <https://developer.apple.com/documentation/quicktime-file-format>
 //! - Matroska: RFC 9559; WebM: <https://www.webmproject.org/docs/container/>
@@ -13,12 +13,10 @@
 mod avi;
 mod bitstream;
 mod codecs;
-pub(crate) mod ffmpeg;
 mod frames;
 mod matroska;
 mod mp4;
 mod mpegts;
-mod remux;
 
 use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;

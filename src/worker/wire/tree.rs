@@ -114,11 +114,11 @@ record!(ImageInfo {
     sides,
     levels,
     orientation,
-    details,
     scaling,
     window,
     planar,
     video,
+    details,
 });
 record!(Video { codec, fps, seconds, keys, times, can_decode });
 record!(Timeline { versions, at });

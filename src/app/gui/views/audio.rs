@@ -648,7 +648,7 @@ impl View for AudioView {
         let mut spans = vec![Span::range(range.start, range.end - range.start)];
         spans.extend(self.array.shape().iter().skip(1).map(|side| Span::all(*side)));
         let slice = Slice { spans, rows: Some(0), columns: Some(1), channels: None };
-        let part: Arc<dyn Array> = Arc::new(slice.view(&self.array));
+        let part: Arc<dyn Array> = Arc::new(slice.view(self.array.clone()));
         let words = format!("the selected {}", display::plural(range.end - range.start, "frame"));
         Some((words, Data::Arrays(vec![(self.name.clone(), part)])))
     }

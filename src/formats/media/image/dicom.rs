@@ -13,7 +13,7 @@ mod text;
 use super::picture::{self, Header};
 use crate::bytes::codec::decompress::prefix;
 use crate::bytes::codec::inflater::Inflater;
-use crate::bytes::error::{Error, Result, UnlessCancelled};
+use crate::bytes::error::{Error, ErrorKind, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
@@ -402,7 +402,7 @@ impl Object {
             big: self.coding.big && !element.delimited,
             words: pixels::has_swapped_words(element, self.coding),
             source: self.source.clone(),
-            partial: problem.as_ref().is_some_and(|error| error.kind() != crate::ErrorKind::Unsupported),
+            partial: problem.as_ref().is_some_and(|error| error.kind() != ErrorKind::Unsupported),
             layout,
         };
         Ok((frames, problem))

@@ -99,11 +99,15 @@ impl Size {
         let len = u64::from(be::<u16>(&bytes, 4).ok_or_else(short)?);
         let (right, bottom, left, top) = (number(8)?, number(12)?, number(16)?, number(20)?);
         let depth = bytes.get(42).copied().ok_or_else(short)?;
+        let channels = u32::from(be::<u16>(&bytes, 40).ok_or_else(short)?);
+        if channels == 0 {
+            return Err(Error::malformed("JPEG 2000: it has no components").at(at));
+        }
         Ok(Size {
             width: right.saturating_sub(left),
             height: bottom.saturating_sub(top),
             tile: (number(24)?, number(28)?),
-            channels: be::<u16>(&bytes, 40).ok_or_else(short)?.into(),
+            channels,
             bits: u32::from(depth & 0x7f) + 1,
             signed: depth & 0x80 != 0,
             end: at + 4 + len,

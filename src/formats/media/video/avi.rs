@@ -2,7 +2,6 @@
 
 use super::codecs;
 use super::frames::{PACKETS, Packet, Track};
-use super::remux::Coding;
 use super::{Movie, Sound};
 use crate::bytes::error::{Defect, Error, Result};
 use crate::bytes::numbers::le;
@@ -10,6 +9,7 @@ use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::format::Opening;
 use crate::data::node::Node;
+use crate::engines::ffmpeg::Coding;
 use std::ops::Range;
 
 /// Chunks that are walked.
@@ -291,6 +291,7 @@ impl Stream {
             coding: Some(coding),
             packets,
             timescale: if rate > 0.0 { rate } else { 25.0 },
+            fps: (rate > 0.0).then_some(rate),
             width,
             height,
             bits: 8,

@@ -1,7 +1,7 @@
 //! Names of codecs, as ffmpeg has them, and what the decoder has to know of each.
 
-use super::remux::Coding;
 use crate::bytes::numbers::be;
+use crate::engines::ffmpeg::Coding;
 
 /// The codec of a QuickTime or MPEG-4 sample description.
 pub(super) fn of_description(kind: &[u8; 4], object: Option<u8>) -> String {

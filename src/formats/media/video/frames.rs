@@ -1,7 +1,5 @@
 //! The frames of a track as a picture: which packet each is in, and how it is decoded from the key frame before it.
 
-use super::ffmpeg::{self, Decoder};
-use super::remux::{self, Coding};
 use crate::bytes::cache::Cache;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
@@ -9,6 +7,7 @@ use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::image::Video;
 use crate::data::content::{Image, ImageInfo, Pixels, Rect, Sample};
+use crate::engines::ffmpeg::{self, Coding, Decoder};
 use parking_lot::Mutex;
 use std::ops::Range;
 use std::sync::Arc;
@@ -39,6 +38,8 @@ pub(super) struct Track {
     /// What the decoder has to know; `None` where no decoder is known.
     pub(super) coding: Option<Coding>,
     pub(super) packets: Vec<Packet>,
+    /// Frames a second, where the container states them.
+    pub(super) fps: Option<f64>,
     /// Further bytes of packets that lie in several places, by the number of the packet.
     pub(super) more: std::collections::HashMap<usize, Vec<Range<u64>>>,
     /// What stands before the bytes of each packet and is not in the file.
@@ -100,7 +101,8 @@ impl Frames {
         let keys: Vec<u64> =
             shown.iter().enumerate().filter(|(_, n)| is_key(n)).map(|(n, _)| n as u64).collect();
         let span = times.last().zip(times.first()).map(|(last, first)| last - first);
-        let fps = span.filter(|span| *span > 0.0).map(|span| (times.len() - 1) as f64 / span);
+        let counted = || span.filter(|span| *span > 0.0).map(|span| (times.len() - 1) as f64 / span);
+        let fps = track.fps.or_else(counted);
         let fps = fps.or_else(|| track.seconds.filter(|s| *s > 0.0).map(|s| times.len() as f64 / s));
         let seconds = track.seconds.or_else(|| span.map(|span| span + fps.map_or(0.0, |fps| 1.0 / fps)));
         let frame_times = times.windows(2).map(|pair| match *pair {
@@ -179,7 +181,7 @@ impl Frames {
         let coding = self.track.coding.as_ref().ok_or_else(|| {
             Error::unsupported(format!("video coded as {}, which is not decoded", self.track.codec))
         })?;
-        super::super::video::check_size(self.track.width, self.track.height)?;
+        super::check_size(self.track.width, self.track.height)?;
         let mut running = self.running.lock();
         task.check()?;
         let key = self.key_before(frame);
@@ -214,7 +216,7 @@ impl Frames {
         let size = limits::bytes(&[self.track.width, self.track.height, 3], sample)?;
         let size = limits::check(size, limits::CHUNK, "a frame")?;
         let mut decoder = Decoder::start(layout, size)?;
-        decoder.put(remux::header(coding));
+        decoder.put(ffmpeg::header(coding));
         let next = self.rank.get(key).copied().unwrap_or(0);
         Ok(Running { decoder, next: u64::from(if next == u32::MAX { 0 } else { next }), packet: key })
     }
@@ -234,7 +236,7 @@ impl Frames {
                 }
                 let data = self.data(task, n)?;
                 let shown = if known.hidden { first } else { u64::from(shown) };
-                return Ok(Some(remux::packet(&data, shown, known.key)));
+                return Ok(Some(ffmpeg::packet(&data, shown, known.key)));
             }
         };
         let Some(data) = decoder.frame(task, &mut more)? else { return Ok(None) };
@@ -254,6 +256,9 @@ impl Image for Frames {
 
     fn read(&self, task: &Task, frame: u64, level: u32, rect: Rect) -> Result<Pixels> {
         task.check()?;
+        if self.info.frames == 0 {
+            return Err(Error::malformed("where the frames of the video lie cannot be read"));
+        }
         if frame >= self.info.frames || level > 0 {
             return Err(Error::bug(format!("frame {frame} at level {level} of a video was asked for")));
         }

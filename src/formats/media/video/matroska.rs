@@ -2,7 +2,6 @@
 //! whose heads are walked; their bytes are read when they are decoded.
 
 use super::frames::{PACKETS, Packet, Track};
-use super::remux::Coding;
 use super::{Movie, Sound, Subtitles, codecs, colours};
 use crate::bytes::codec::decompress::prefix;
 use crate::bytes::codec::inflater::Inflater;
@@ -14,6 +13,7 @@ use crate::bytes::task::Task;
 use crate::data::content::{Content, Rect};
 use crate::data::format::Opening;
 use crate::data::node::Node;
+use crate::engines::ffmpeg::Coding;
 use bytes::Bytes;
 use std::ops::Range;
 

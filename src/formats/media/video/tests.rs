@@ -3,6 +3,7 @@ use crate::bytes::error::ErrorKind;
 use crate::data::content::{Image, ImageInfo, Pixels, Rect};
 use crate::data::format::Options;
 use crate::data::open::Document;
+use crate::engines::ffmpeg;
 use std::path::Path;
 
 fn opened(name: &str) -> Document {
@@ -34,7 +35,8 @@ fn containers_tell_the_same_without_a_decoder() {
         ("matroska/ffv1.mkv", "ffv1", 3, 24.0, 1),
         ("matroska/vp9.webm", "vp9", 6, 24.0, 1),
         ("avi/mjpeg.avi", "mjpeg", 6, 24.0, 6),
-        ("avi/mpeg4_mp3.avi", "mpeg4", 8, 24.0, 2),
+        // One of its chunks is empty: that frame is not there, and the average is less.
+        ("avi/mpeg4_mp3.avi", "mpeg4", 8, 21.0, 2),
     ];
     for (name, codec, frames, fps, keys) in cases {
         let info = info(name);
@@ -107,6 +109,15 @@ fn frames_are_the_same_in_any_order() {
             assert_eq!(frame(other.as_ref(), n).as_ref(), frames.get(n as usize), "{name}: frame {n}");
         }
     }
+}
+
+#[test]
+fn a_decoder_outlives_the_thread_that_began_it() {
+    let video = image(&opened("matroska/ffv1.mkv"));
+    let first = std::thread::scope(|scope| scope.spawn(|| frame(video.as_ref(), 0)).join().unwrap());
+    let second = frame(video.as_ref(), 1);
+    assert_eq!(first.is_some(), second.is_some());
+    assert!(first.is_none() || first != second, "the picture moves");
 }
 
 #[test]

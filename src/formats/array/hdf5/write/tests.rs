@@ -203,9 +203,13 @@ fn dimensions_without_a_variable_and_variables_beside_them() {
     assert!(back(&document, "/z").facts().axes[1].coordinate.is_some());
     assert!(losses.iter().any(|loss| loss.path == "z" && loss.what.contains("dim_0")), "{losses:?}");
     assert!(
-        document.root.remarks.iter().any(|remark| remark.contains("gander")),
+        document
+            .root
+            .reader
+            .iter()
+            .any(|(name, by)| name == "written by" && by.to_string().contains("gander")),
         "{:?}",
-        document.root.remarks
+        document.root.reader
     );
 }
 

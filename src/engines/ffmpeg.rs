@@ -1,17 +1,23 @@
 //! ffmpeg as a child process, for the pixels of frames and nothing else: it is given one coded track on its standard input,
-//! in Matroska that was written here ([`super::remux`]), and gives raw pixels on its standard output.
+//! in Matroska that was written here ([`packet`]), and gives raw pixels on its standard output.
 //!
 //! It opens no file: the only protocol that it may use is that of its own pipes, and the only container the one that is
 //! written here, whatever the video was. On Linux it runs without a network, with bounds on memory and time, and ends
 //! with the program. A frame that nobody waits for any more ends it.
 
+mod remux;
+
+pub use remux::{Coding, header, packet};
+
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
+use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{LazyLock, OnceLock};
 
 /// The program, in the search path of the system.
@@ -32,12 +38,12 @@ static THERE: LazyLock<bool> = LazyLock::new(|| {
 });
 
 /// Whether pixels can be had.
-pub(super) fn is_there() -> bool {
+pub fn is_there() -> bool {
     *THERE
 }
 
 /// What is said where it is not.
-pub(super) fn missing() -> Error {
+pub fn missing() -> Error {
     Error::unsupported(
         "frames are decoded by ffmpeg, which is not installed; the package ffmpeg brings it. All else of the video is read without it",
     )
@@ -47,20 +53,20 @@ pub(super) fn missing() -> Error {
 pub(crate) type Pipes = [OwnedFd; 3];
 
 /// Starts decoders for a process that may start no program.
-type Starter = fn(&str) -> Result<Pipes>;
-static STARTER: OnceLock<Starter> = OnceLock::new();
+type Elsewhere = fn(&str) -> Result<Pipes>;
+static ELSEWHERE: OnceLock<Elsewhere> = OnceLock::new();
 
 /// From now on decoders are asked for rather than started: this process may not start any.
 #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "for workers"))]
-pub(crate) fn start_by(starter: Starter) {
-    let _ = STARTER.set(starter);
+pub(crate) fn start_by(elsewhere: Elsewhere) {
+    let _ = ELSEWHERE.set(elsewhere);
 }
 
 /// Starts the program: what it is told is fixed, but for how it gives pixels (`rgb24`, `rgb48le`).
 ///
 /// # Errors
 /// `Unsupported` where the program is not there, and for any other word.
-pub(crate) fn spawn(layout: &str) -> Result<(Child, Pipes)> {
+pub(crate) fn begin(layout: &str) -> Result<(Child, Pipes)> {
     let is_word = layout.len() <= 16 && layout.bytes().all(|byte| byte.is_ascii_alphanumeric());
     if !is_word {
         return Err(Error::unsupported(format!("pixels as {layout:?}")));
@@ -82,7 +88,7 @@ pub(crate) fn spawn(layout: &str) -> Result<(Child, Pipes)> {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     confine(&mut command);
-    let mut child = command.spawn().map_err(|error| match error.kind() {
+    let mut child = spawn(command).map_err(|error| match error.kind() {
         ErrorKind::NotFound => missing(),
         _ => Error::io(format!("ffmpeg cannot be started: {error}")),
     })?;
@@ -96,7 +102,7 @@ pub(crate) fn spawn(layout: &str) -> Result<(Child, Pipes)> {
 }
 
 /// A decoder that runs.
-pub(super) struct Decoder {
+pub struct Decoder {
     /// The process, where this one started it.
     child: Option<Child>,
     stdin: Option<File>,
@@ -114,11 +120,11 @@ impl Decoder {
     ///
     /// # Errors
     /// `Unsupported` where the program is not there.
-    pub(super) fn start(layout: &str, size: usize) -> Result<Self> {
-        let (child, [stdin, stdout, stderr]) = match STARTER.get() {
-            Some(starter) => (None, starter(layout)?),
+    pub fn start(layout: &str, size: usize) -> Result<Self> {
+        let (child, [stdin, stdout, stderr]) = match ELSEWHERE.get() {
+            Some(start) => (None, start(layout)?),
             None => {
-                let (child, pipes) = spawn(layout)?;
+                let (child, pipes) = begin(layout)?;
                 (Some(child), pipes)
             }
         };
@@ -148,7 +154,7 @@ impl Decoder {
     }
 
     /// Bytes that go in first.
-    pub(super) fn put(&mut self, bytes: Vec<u8>) {
+    pub fn put(&mut self, bytes: Vec<u8>) {
         self.input.extend(bytes);
     }
 
@@ -156,7 +162,7 @@ impl Decoder {
     ///
     /// # Errors
     /// `Cancelled`; `Malformed` with the program's own words where it gives up.
-    pub(super) fn frame(
+    pub fn frame(
         &mut self,
         task: &Task,
         more: &mut dyn FnMut() -> Result<Option<Vec<u8>>>,
@@ -238,7 +244,9 @@ impl Decoder {
         let status = self.child.as_mut().map(Child::wait).transpose();
         let status = status.map_err(|error| Error::io(format!("ffmpeg: {error}")))?;
         let words = String::from_utf8_lossy(&self.messages);
-        let words = words.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+        let words = words.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        // Which of its parts says so, and where it lies in memory, tells nobody anything.
+        let words = words.split_once("] ").map_or(words, |(_, words)| words).trim();
         #[cfg(unix)]
         if let Some(signal) = status.and_then(|status| std::os::unix::process::ExitStatusExt::signal(&status))
         {
@@ -253,7 +261,7 @@ impl Decoder {
 
     /// The number of the process.
     #[cfg(test)]
-    pub(super) fn process(&self) -> u32 {
+    pub(crate) fn process(&self) -> u32 {
         self.child.as_ref().map_or(0, Child::id)
     }
 }
@@ -266,6 +274,30 @@ impl Drop for Decoder {
             let _ = child.wait();
         }
     }
+}
+
+/// A program to start, and who waits for it.
+type Order = (Command, Sender<std::io::Result<Child>>);
+
+/// Starts programs on a thread that lives as long as ours: Linux ends them with the thread that started them, and those
+/// that read frames come and go.
+static STARTER: LazyLock<Option<Mutex<Sender<Order>>>> = LazyLock::new(|| {
+    let (sender, orders) = channel::<Order>();
+    let start = move || {
+        for (mut command, waiting) in orders {
+            drop(waiting.send(command.spawn()));
+        }
+    };
+    let thread = std::thread::Builder::new().name("decoders".to_owned()).spawn(start);
+    thread.is_ok().then(|| Mutex::new(sender))
+});
+
+fn spawn(command: Command) -> std::io::Result<Child> {
+    let gone = || std::io::Error::other("no thread starts it");
+    let (sender, child) = channel();
+    let starter = STARTER.as_ref().ok_or_else(gone)?;
+    starter.lock().send((command, sender)).map_err(|_| gone())?;
+    child.recv().map_err(|_| gone())?
 }
 
 /// Bounds on what the program may do.
@@ -298,3 +330,16 @@ fn confine(command: &mut Command) {
 
 #[cfg(not(target_os = "linux"))]
 fn confine(_command: &mut Command) {}
+
+/// The pixels of one coded picture that stands alone.
+///
+/// # Errors
+/// As [`Decoder::frame`]; `Malformed` where no picture comes out.
+pub fn still(task: &Task, coding: &Coding, data: &[u8], layout: &str, size: u64) -> Result<Vec<u8>> {
+    let size = crate::bytes::limits::check(size, crate::bytes::limits::CHUNK, "a frame")?;
+    let mut decoder = Decoder::start(layout, size)?;
+    decoder.put(header(coding));
+    decoder.put(packet(data, 0, true));
+    let none = || Error::malformed("the decoder gives no picture");
+    decoder.frame(task, &mut || Ok(None))?.ok_or_else(none)
+}

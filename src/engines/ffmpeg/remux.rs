@@ -7,13 +7,15 @@ const STEP: u64 = 40;
 
 /// What the decoder has to know of a track.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Coding {
+pub struct Coding {
     /// The codec's name in Matroska.
-    pub(super) id: String,
+    pub id: String,
     /// What configures the decoder.
-    pub(super) private: Vec<u8>,
-    pub(super) width: u64,
-    pub(super) height: u64,
+    pub private: Vec<u8>,
+    /// Pixels of a coded row,
+    pub width: u64,
+    /// and rows.
+    pub height: u64,
 }
 
 /// A number of EBML that says how long an element is.
@@ -38,7 +40,7 @@ fn number(id: &[u8], value: u64) -> Vec<u8> {
 }
 
 /// The header of the stream.
-pub(super) fn header(coding: &Coding) -> Vec<u8> {
+pub fn header(coding: &Coding) -> Vec<u8> {
     let ebml = [
         number(b"\x42\x86", 1),
         number(b"\x42\xf7", 1),
@@ -76,7 +78,7 @@ pub(super) fn header(coding: &Coding) -> Vec<u8> {
 }
 
 /// A packet that is shown as the n-th frame.
-pub(super) fn packet(data: &[u8], shown: u64, key: bool) -> Vec<u8> {
+pub fn packet(data: &[u8], shown: u64, key: bool) -> Vec<u8> {
     let mut block = vec![0x81, 0, 0, if key { 0x80 } else { 0 }];
     block.extend_from_slice(data);
     let cluster = [number(b"\xe7", shown.saturating_mul(STEP)), element(b"\xa3", &block)].concat();
