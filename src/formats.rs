@@ -7,7 +7,7 @@ use crate::bytes::error::Result;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::format::{Format, Formats, Options};
-use crate::data::open::Document;
+use crate::data::open::{self, Document};
 use crate::data::sniff::{self, Head, Verdict};
 use crate::engines::multifile;
 use std::path::{Path, PathBuf};
@@ -308,5 +308,6 @@ pub fn open_source(task: &Task, source: &Source, options: &Options) -> Result<Do
 /// # Errors
 /// As there.
 pub fn together(task: &Task, paths: &[PathBuf]) -> Result<Document> {
-    multifile::together(ALL, task, paths)
+    let elsewhere = open::together_elsewhere(task, paths);
+    elsewhere.unwrap_or_else(|| multifile::together(ALL, task, paths))
 }

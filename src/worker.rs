@@ -176,6 +176,15 @@ impl Elsewhere for Workers {
             document
         }))
     }
+
+    fn together(&self, task: &Task, paths: &[PathBuf]) -> Opened {
+        let first = paths.first()?;
+        let opened = Source::open(task, first).and_then(|source| {
+            let spec = Spec::Several(paths.to_vec());
+            Link::open(task, &source, spec, &Options::default(), &self.0)
+        });
+        Some(opened.map(|(document, _)| document))
+    }
 }
 
 /// A source in words that a worker understands.

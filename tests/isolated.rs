@@ -11,7 +11,7 @@ use gander::data::region::{Region, Span};
 use gander::worker::{self, Limits};
 use gander::{Document, Error, Task};
 use rayon::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -346,6 +346,58 @@ fn misbehave_in_rounds() {
     }
     let after = (children(), descriptors());
     assert!(after.0 <= before.0 && after.1 <= before.1 + 4, "{before:?} became {after:?}");
+    one_death_is_survived(&path);
+}
+
+/// The workers of this process, ended from outside as the system does for want of memory.
+fn kill_children() {
+    for task in std::fs::read_dir("/proc/self/task").unwrap().flatten() {
+        let list = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
+        for child in list.split_whitespace().filter_map(|child| child.parse().ok()) {
+            let child = rustix::process::Pid::from_raw(child).unwrap();
+            rustix::process::kill_process(child, rustix::process::Signal::KILL).unwrap();
+        }
+    }
+}
+
+/// What was made by a worker that died is made again by the next one, however it was come by.
+fn one_death_is_survived(path: &Path) {
+    let task = Task::new();
+    let document = worker::open(&task, path, &Options::default(), &limits()).unwrap();
+    let Some(Content::Table(table)) = &document.root.content else { panic!("no table") };
+    let whole = table.read(&task, 0..2, &[0, 1]).unwrap();
+    kill_children();
+    assert_eq!(table.read(&task, 0..2, &[0, 1]).unwrap(), whole);
+    // A member of an archive: a child of a page, what it really is, and its content.
+    let zip = archive();
+    let document = worker::open(&task, &zip, &Options::default(), &limits()).unwrap();
+    let members = |root: &Arc<Node>| {
+        let page = root.child_page(&task, 0..20).unwrap();
+        let each = |node: &Arc<Node>| {
+            let mut out = String::new();
+            let node = node.resolved(&task).unwrap();
+            if let Some(inner) = &node.content {
+                content(&task, inner, &mut out);
+            }
+            (node.name.clone(), out)
+        };
+        page.iter().map(each).collect::<Vec<_>>()
+    };
+    let page = document.root.child_page(&task, 0..20).unwrap();
+    let before = members(&document.root);
+    kill_children();
+    let resolved: Vec<String> = page.iter().map(|node| node.resolved(&task).unwrap().name.clone()).collect();
+    assert_eq!(resolved, before.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>());
+    assert_eq!(members(&document.root), before);
+    // The second death closes it.
+    kill_children();
+    let error = page.iter().find_map(|node| node.resolved(&task).unwrap().problem.clone()).unwrap();
+    assert_eq!(error.kind(), ErrorKind::Crashed, "{error}");
+    assert_eq!(worker::crash_of(&document.source), Some(error));
+    // Opened anew it is there again.
+    let again = worker::open(&task, &zip, &Options::default(), &limits()).unwrap();
+    assert_eq!(members(&again.root), before);
+    assert!(worker::crash_of(&again.source).is_none());
 }
 
 #[test]
@@ -398,18 +450,159 @@ fn a_file_outside_of_the_folder_is_refused_and_said_to_be() {
     assert!(!allowed.contains("outside"), "{allowed}");
 }
 
+/// An archive among the fixtures.
+fn archive() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/zip");
+    let all = std::fs::read_dir(root).unwrap().flatten().map(|entry| entry.path());
+    all.filter(|path| path.extension().is_some_and(|extension| extension == "zip")).min().unwrap()
+}
+
 #[test]
 fn an_archive_and_what_lies_in_it_come_from_one_worker() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
-    let zip = std::fs::read_dir(root.join("zip")).unwrap().flatten().map(|entry| entry.path());
-    let zip = zip.filter(|path| path.extension().is_some_and(|extension| extension == "zip")).min().unwrap();
     let task = Task::new();
-    let document = worker::open(&task, &zip, &Options::default(), &limits()).unwrap();
+    let document = worker::open(&task, &archive(), &Options::default(), &limits()).unwrap();
     let mut kinds = Vec::new();
     walk(&task, &document.root, "", 3, &mut |node, _, _| {
         kinds.push(node.kind());
         Ok(true)
     })
     .unwrap();
-    assert!(kinds.iter().any(|kind| *kind != Kind::Group), "{}: {kinds:?}", zip.display());
+    assert!(kinds.iter().any(|kind| *kind != Kind::Group), "{kinds:?}");
+}
+
+#[test]
+fn a_stream_that_is_too_long_for_memory_is_kept_in_a_file_that_was_asked_for() {
+    use std::io::Write;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("long.bin.gz");
+    let bytes: Vec<u8> = (0..3_000_000u64).flat_map(|n| (n * n).to_le_bytes()).collect();
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(&bytes).unwrap();
+    std::fs::write(&path, packed.finish().unwrap()).unwrap();
+    let task = Task::new();
+    let mut options = Options::default();
+    options.set("long.bin:format", "bytes");
+    let document = worker::open(&task, &path, &Options::default(), &limits()).unwrap();
+    let mut node = document.root.clone();
+    if node.content.is_none() {
+        node = node.child_page(&task, 0..1).unwrap().remove(0).resolved(&task).unwrap();
+    }
+    let source = match &node.content {
+        Some(Content::Bytes(source)) => source.clone(),
+        Some(Content::Array(array)) => {
+            // It may be taken for numbers; their bytes are the same.
+            let all = Region::all(array.shape());
+            let read = gander::data::content::array::read(array.as_ref(), &task, &all).unwrap();
+            assert!(read == bytes);
+            return;
+        }
+        _ => panic!("{}: neither bytes nor numbers", node.word()),
+    };
+    assert_eq!(source.len(&task).unwrap(), bytes.len() as u64);
+    for at in [0, 9 << 20, bytes.len() as u64 - 100] {
+        let end = (at + (1 << 20)).min(bytes.len() as u64);
+        assert!(source.read(&task, at..end).unwrap() == bytes[at as usize..end as usize], "{at}");
+    }
+}
+
+#[test]
+fn many_threads_read_through_one_worker() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rows.csv");
+    let text: String = (0..20_000).map(|n| format!("{n},{}\n", n * 3)).collect();
+    std::fs::write(&path, format!("a,b\n{text}")).unwrap();
+    let task = Task::new();
+    let here = gander::open(&task, &path, &Options::default()).unwrap();
+    let there = worker::open(&task, &path, &Options::default(), &limits()).unwrap();
+    let table = |document: &Document| match &document.root.content {
+        Some(Content::Table(table)) => table.clone(),
+        _ => panic!("no table"),
+    };
+    let (here, there) = (table(&here), table(&there));
+    assert_eq!(there.count(&task).unwrap(), 20_000);
+    std::thread::scope(|scope| {
+        for thread in 0..12u64 {
+            let (here, there, task) = (&here, &there, &task);
+            scope.spawn(move || {
+                for step in 0..20 {
+                    let start = (thread * 1_543 + step * 977) % 19_000;
+                    let rows = start..start + 200;
+                    assert_eq!(
+                        there.read(task, rows.clone(), &[1, 0]).unwrap(),
+                        here.read(task, rows, &[1, 0]).unwrap()
+                    );
+                }
+            });
+        }
+    });
+}
+
+/// What somebody else does to a file that is open.
+const CHANGES: [(&str, fn(&Path)); 5] = [
+    ("truncate", |path| {
+        let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
+        file.set_len(40).unwrap();
+    }),
+    ("append", |path| {
+        use std::io::Write;
+        let mut file = std::fs::OpenOptions::new().append(true).open(path).unwrap();
+        file.write_all(&[0; 4_096]).unwrap();
+    }),
+    ("replace", |path| {
+        let other = path.with_extension("other");
+        std::fs::write(&other, vec![0; 4_096]).unwrap();
+        std::fs::rename(&other, path).unwrap();
+    }),
+    ("unlink", |path| std::fs::remove_file(path).unwrap()),
+    ("chmod", |path| {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o000)).unwrap();
+    }),
+];
+
+#[test]
+fn a_file_that_changes_gives_the_values_it_had_or_an_error_and_never_zeros() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+    let task = Task::new();
+    let mut seen = 0;
+    for id in [
+        "npy",
+        "parquet",
+        "arrow",
+        "hdf5",
+        "csv",
+        "safetensors",
+        "gguf",
+        "sqlite",
+        "tiff",
+        "avro",
+        "orc",
+        "zip",
+    ] {
+        let Ok(entries) = std::fs::read_dir(root.join(id)) else { continue };
+        let mut files: Vec<PathBuf> =
+            entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file()).collect();
+        files.retain(|path| path.metadata().is_ok_and(|meta| (200..300_000).contains(&meta.len())));
+        files.retain(|path| !path.to_string_lossy().ends_with(".py") && !path.ends_with("golden.txt"));
+        files.sort();
+        for file in files.iter().take(2) {
+            for (what, change) in CHANGES {
+                let folder = tempfile::tempdir().unwrap();
+                let path = folder.path().join(file.file_name().unwrap());
+                std::fs::copy(file, &path).unwrap();
+                let Ok(document) = worker::open(&task, &path, &Options::default(), &limits()) else {
+                    continue;
+                };
+                let whole = described(&task, gander::open(&task, &path, &Options::default()));
+                change(&path);
+                let now = described(&task, Ok(document));
+                // Each line as it was, or an error that says why.
+                let were: HashSet<&str> = whole.lines().collect();
+                let new = now.lines().find(|line| !were.contains(line) && !line.contains("Error("));
+                assert!(new.is_none(), "{what} of {}: {:.500}", file.display(), new.unwrap_or_default());
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 80, "{seen}");
 }

@@ -13,7 +13,7 @@ use crate::data::guard;
 use crate::data::node::{Children, Node};
 use crate::data::security::Report;
 use crate::data::sniff::{self, Head, Verdict};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 /// An opened file or folder.
@@ -37,6 +37,13 @@ pub struct Document {
 pub(crate) trait Elsewhere: Send + Sync {
     /// Opens a source with formats of this list; `None` where it is to be opened here.
     fn open(&self, list: Formats, task: &Task, source: &Source, options: &Options) -> Opened;
+    /// Opens several files as one table, where that is done elsewhere.
+    fn together(&self, task: &Task, paths: &[PathBuf]) -> Opened;
+}
+
+/// Opens several files as one table, if that is done elsewhere.
+pub(crate) fn together_elsewhere(task: &Task, paths: &[PathBuf]) -> Opened {
+    ELSEWHERE.get()?.together(task, paths)
 }
 
 /// A document that was opened elsewhere, if it was.

@@ -13,11 +13,12 @@ use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
+use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Child, Command, Stdio};
-use std::sync::LazyLock;
 use std::sync::mpsc::{Sender, channel};
+use std::sync::{LazyLock, OnceLock};
 
 /// The program, in the search path of the system.
 const PROGRAM: &str = "ffmpeg";
@@ -50,9 +51,76 @@ pub fn missing() -> Error {
     )
 }
 
+/// What pixels are wanted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Frames of a video, as fast as they come.
+    Frames,
+    /// One picture, with its colours interpolated.
+    Still,
+}
+
+/// The pipes of a decoder that runs: its input, its output, its messages.
+pub(crate) type Pipes = [OwnedFd; 3];
+
+/// Starts decoders for a process that may start no program.
+type Elsewhere = fn(Purpose, &str) -> Result<Pipes>;
+static ELSEWHERE: OnceLock<Elsewhere> = OnceLock::new();
+
+/// From now on decoders are asked for rather than started: this process may not start any.
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "for workers"))]
+pub(crate) fn start_by(elsewhere: Elsewhere) {
+    let _ = ELSEWHERE.set(elsewhere);
+}
+
+/// Starts the program: what it is told is fixed, but for how it gives pixels (`rgb24`, `rgb48le`).
+///
+/// # Errors
+/// `Unsupported` where the program is not there, and for any other word.
+pub(crate) fn begin(purpose: Purpose, layout: &str) -> Result<(Child, Pipes)> {
+    let is_word = layout.len() <= 16 && layout.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if !is_word {
+        return Err(Error::unsupported(format!("pixels as {layout:?}")));
+    }
+    if !is_there() {
+        return Err(missing());
+    }
+    let mut command = Command::new(PROGRAM);
+    command
+        .args(["-nostdin", "-hide_banner", "-loglevel", "error", "-threads", "2"])
+        .args(["-protocol_whitelist", "pipe", "-format_whitelist", "matroska,webm", "-f", "matroska"])
+        .args(["-probesize", "32768", "-analyzeduration", "0", "-i", "pipe:0"])
+        .args(["-map", "0:v:0", "-an", "-sn", "-dn"])
+        .args(if purpose == Purpose::Still { &STILL[..] } else { &[] })
+        .args(["-f", "rawvideo", "-pix_fmt", layout, "pipe:1"])
+        // Settings of the user are not the video's.
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("AV_LOG_FORCE_NOCOLOR", "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    confine(&mut command);
+    let mut child = spawn(command).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => missing(),
+        _ => Error::io(format!("ffmpeg cannot be started: {error}")),
+    })?;
+    let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    match pipes {
+        (Some(stdin), Some(stdout), Some(stderr)) => {
+            Ok((child, [stdin.into(), stdout.into(), stderr.into()]))
+        }
+        _ => Err(Error::bug("ffmpeg without its pipes")),
+    }
+}
+
 /// A decoder that runs.
 pub struct Decoder {
-    child: Child,
+    /// The process, where this one started it.
+    child: Option<Child>,
+    stdin: Option<File>,
+    stdout: Option<File>,
+    stderr: Option<File>,
     /// Bytes that wait to be written.
     input: VecDeque<u8>,
     /// Bytes of one frame.
@@ -66,35 +134,20 @@ impl Decoder {
     /// # Errors
     /// `Unsupported` where the program is not there.
     pub fn start(layout: &str, size: usize) -> Result<Self> {
-        Self::with(layout, size, &[])
+        Self::of(Purpose::Frames, layout, size)
     }
 
-    /// With more about how it makes pixels.
-    fn with(layout: &str, size: usize, more: &[&str]) -> Result<Self> {
-        if !is_there() {
-            return Err(missing());
-        }
-        let mut command = Command::new(PROGRAM);
-        command
-            .args(["-nostdin", "-hide_banner", "-loglevel", "error", "-threads", "2"])
-            .args(["-protocol_whitelist", "pipe", "-format_whitelist", "matroska,webm", "-f", "matroska"])
-            .args(["-probesize", "32768", "-analyzeduration", "0", "-i", "pipe:0"])
-            .args(["-map", "0:v:0", "-an", "-sn", "-dn"])
-            .args(more)
-            .args(["-f", "rawvideo", "-pix_fmt", layout, "pipe:1"])
-            // Settings of the user are not the video's.
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("AV_LOG_FORCE_NOCOLOR", "1")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        confine(&mut command);
-        let child = spawn(command).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => missing(),
-            _ => Error::io(format!("ffmpeg cannot be started: {error}")),
-        })?;
-        let decoder = Decoder { child, input: VecDeque::new(), size, messages: Vec::new() };
+    fn of(purpose: Purpose, layout: &str, size: usize) -> Result<Self> {
+        let (child, [stdin, stdout, stderr]) = match ELSEWHERE.get() {
+            Some(start) => (None, start(purpose, layout)?),
+            None => {
+                let (child, pipes) = begin(purpose, layout)?;
+                (Some(child), pipes)
+            }
+        };
+        let [stdin, stdout, stderr] = [stdin, stdout, stderr].map(|pipe| Some(File::from(pipe)));
+        let (input, messages) = (VecDeque::new(), Vec::new());
+        let decoder = Decoder { child, stdin, stdout, stderr, input, size, messages };
         decoder.unblock().map_err(|error| Error::io(format!("the pipes of ffmpeg: {error}")))?;
         Ok(decoder)
     }
@@ -105,13 +158,13 @@ impl Decoder {
             let flags = rustix::fs::fcntl_getfl(fd)?;
             Ok(rustix::fs::fcntl_setfl(fd, flags | rustix::fs::OFlags::NONBLOCK)?)
         };
-        if let Some(pipe) = &self.child.stdin {
+        if let Some(pipe) = &self.stdin {
             set(pipe.as_fd())?;
         }
-        if let Some(pipe) = &self.child.stdout {
+        if let Some(pipe) = &self.stdout {
             set(pipe.as_fd())?;
         }
-        if let Some(pipe) = &self.child.stderr {
+        if let Some(pipe) = &self.stderr {
             set(pipe.as_fd())?;
         }
         Ok(())
@@ -136,22 +189,22 @@ impl Decoder {
         let mut chunk = vec![0; 64 << 10];
         loop {
             task.check()?;
-            if self.input.is_empty() && self.child.stdin.is_some() {
+            if self.input.is_empty() && self.stdin.is_some() {
                 match more()? {
                     Some(bytes) => self.input.extend(bytes),
                     // The end of the input lets it give what it still holds.
-                    None => self.child.stdin = None,
+                    None => self.stdin = None,
                 }
             }
             self.wait()?;
             self.write()?;
-            if let Some(pipe) = &mut self.child.stderr {
+            if let Some(pipe) = &mut self.stderr {
                 while let Ok(n @ 1..) = pipe.read(&mut chunk) {
                     let room = MESSAGES.saturating_sub(self.messages.len());
                     self.messages.extend_from_slice(chunk.get(..n.min(room)).unwrap_or_default());
                 }
             }
-            let Some(pipe) = &mut self.child.stdout else { return Ok(None) };
+            let Some(pipe) = &mut self.stdout else { return Ok(None) };
             while let Some(rest) = frame.get_mut(filled..) {
                 match pipe.read(rest) {
                     Ok(0) if filled == 0 => return self.ended(),
@@ -172,10 +225,10 @@ impl Decoder {
     fn wait(&self) -> Result<()> {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
         let mut pipes = Vec::new();
-        if let Some(pipe) = &self.child.stdout {
+        if let Some(pipe) = &self.stdout {
             pipes.push(PollFd::new(pipe, PollFlags::IN));
         }
-        if let Some(pipe) = self.child.stdin.as_ref().filter(|_| !self.input.is_empty()) {
+        if let Some(pipe) = self.stdin.as_ref().filter(|_| !self.input.is_empty()) {
             pipes.push(PollFd::new(pipe, PollFlags::OUT));
         }
         let timeout = Timespec { tv_sec: 0, tv_nsec: PATIENCE * 1_000_000 };
@@ -186,7 +239,7 @@ impl Decoder {
     }
 
     fn write(&mut self) -> Result<()> {
-        while let Some(pipe) = &mut self.child.stdin {
+        while let Some(pipe) = &mut self.stdin {
             let (bytes, _) = self.input.as_slices();
             if bytes.is_empty() {
                 break;
@@ -196,7 +249,7 @@ impl Decoder {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 // It has ended; what it said is told where its output ends.
-                Err(error) if error.kind() == ErrorKind::BrokenPipe => self.child.stdin = None,
+                Err(error) if error.kind() == ErrorKind::BrokenPipe => self.stdin = None,
                 Err(error) => return Err(Error::io(format!("ffmpeg: {error}"))),
             }
         }
@@ -205,16 +258,19 @@ impl Decoder {
 
     /// What there is to say where its output ends.
     fn ended(&mut self) -> Result<Option<Vec<u8>>> {
-        let status = self.child.wait().map_err(|error| Error::io(format!("ffmpeg: {error}")))?;
+        let status = self.child.as_mut().map(Child::wait).transpose();
+        let status = status.map_err(|error| Error::io(format!("ffmpeg: {error}")))?;
         let words = String::from_utf8_lossy(&self.messages);
         let words = words.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
         // Which of its parts says so, and where it lies in memory, tells nobody anything.
         let words = words.split_once("] ").map_or(words, |(_, words)| words).trim();
         #[cfg(unix)]
-        if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        if let Some(signal) = status.and_then(|status| std::os::unix::process::ExitStatusExt::signal(&status))
+        {
             return Err(Error::limit(format!("ffmpeg was ended by signal {signal}")));
         }
-        match status.success() || words.is_empty() {
+        // Of one that another process started only its words are known.
+        match status.is_some_and(|status| status.success()) || words.is_empty() {
             true => Ok(None),
             false => Err(Error::malformed(format!("ffmpeg: {words}"))),
         }
@@ -223,15 +279,17 @@ impl Decoder {
     /// The number of the process.
     #[cfg(test)]
     pub(crate) fn process(&self) -> u32 {
-        self.child.id()
+        self.child.as_ref().map_or(0, Child::id)
     }
 }
 
 impl Drop for Decoder {
     fn drop(&mut self) {
         // One that has ended already cannot be ended again; both ways it is waited for, so that nothing of it stays.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        if let Some(child) = &mut self.child {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }
 
@@ -296,7 +354,7 @@ fn confine(_command: &mut Command) {}
 /// As [`Decoder::frame`]; `Malformed` where no picture comes out.
 pub fn still(task: &Task, coding: &Coding, data: &[u8], layout: &str, size: u64) -> Result<Vec<u8>> {
     let size = crate::bytes::limits::check(size, crate::bytes::limits::CHUNK, "a frame")?;
-    let mut decoder = Decoder::with(layout, size, &STILL)?;
+    let mut decoder = Decoder::of(Purpose::Still, layout, size)?;
     decoder.put(header(coding));
     decoder.put(packet(data, 0, true));
     let none = || Error::malformed("the decoder gives no picture");

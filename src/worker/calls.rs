@@ -14,11 +14,13 @@ pub(super) enum Spec {
     Path(PathBuf),
     /// A part of a file.
     Part { path: PathBuf, range: Range<u64>, name: String },
+    /// Several files that are one table.
+    Several(Vec<PathBuf>),
     /// Bytes that are sent along.
     Bytes { name: String, bytes: bytes::Bytes },
 }
 
-choice!(Spec { 0 Path(path); 1 Part { path, range, name }; 2 Bytes { name, bytes }; });
+choice!(Spec { 0 Path(path); 1 Part { path, range, name }; 2 Bytes { name, bytes }; 3 Several(paths); });
 
 /// What the bounds of a worker are, and what it opens: its first message.
 pub(super) struct Opening {
@@ -26,11 +28,13 @@ pub(super) struct Opening {
     pub(super) options: Options,
     /// Bytes of data that the process may hold.
     pub(super) memory: u64,
+    /// Bytes of decoded data that its caches may keep: as many as those of this process.
+    pub(super) cached: u64,
     /// The files and folders that it may open, and what lies below them.
     pub(super) folders: Vec<PathBuf>,
 }
 
-record!(Opening { spec, options, memory, folders });
+record!(Opening { spec, options, memory, cached, folders });
 
 /// A byte of a file, to ask what it belongs to.
 pub(super) enum Place {
@@ -170,8 +174,8 @@ pub(super) enum Request {
     Cancel { id: u64 },
     /// Nobody has these any more.
     Release { keys: Vec<(u64, u32)> },
-    /// The file that was asked for: a descriptor is passed along, or why there is none.
-    File { ask: u64, error: Option<crate::bytes::error::Error> },
+    /// What was asked for: descriptors are passed along, or why there are none.
+    Given { ask: u64, error: Option<crate::bytes::error::Error> },
 }
 
 choice!(Request {
@@ -179,8 +183,18 @@ choice!(Request {
     1 Call { id, request, ordinal, budget, priority, call };
     2 Cancel { id };
     3 Release { keys };
-    4 File { ask, error };
+    4 Given { ask, error };
 });
+
+/// What a worker asks for.
+pub(super) enum Wanted {
+    /// A temporary file, for what is named.
+    Temporary(String),
+    /// A decoder of video: whether one picture is wanted with its colours interpolated, and the layout of its pixels.
+    Decoder(bool, String),
+}
+
+choice!(Wanted { 0 Temporary(what); 1 Decoder(is_still, layout); });
 
 /// What begins a message from a worker.
 pub(super) enum Event {
@@ -192,8 +206,8 @@ pub(super) enum Event {
     Progress { id: u64, done: u64, total: u64, message: String },
     /// What is known now of something that was kept.
     State { request: u64, ordinal: u32, state: super::objects::State },
-    /// A temporary file is needed.
-    Ask { ask: u64, what: String },
+    /// Something is needed that the worker may not make.
+    Ask { ask: u64, wanted: Wanted },
 }
 
 choice!(Event {
@@ -201,7 +215,7 @@ choice!(Event {
     1 Failed { id, error };
     2 Progress { id, done, total, message };
     3 State { request, ordinal, state };
-    4 Ask { ask, what };
+    4 Ask { ask, wanted };
 });
 
 /// What a worker says of a document that it opened.

@@ -1,7 +1,7 @@
 //! The conversation with one worker: requests that wait for their answers, whoever of those who wait taking in what
 //! arrives for all.
 
-use super::calls::{Event, Opening, Priority, Request};
+use super::calls::{Event, Opening, Priority, Request, Wanted};
 use super::channel::{self, Message, Receiver};
 use super::link::Handle;
 use super::objects::Key;
@@ -11,10 +11,11 @@ use super::{Limits, limits};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::stream::temporary;
 use crate::bytes::task::Task;
+use crate::engines::ffmpeg;
 use arrow::buffer::Buffer;
 use parking_lot::{Condvar, Mutex};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fd::AsFd;
+use rustix::fd::{AsFd, OwnedFd};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -116,6 +117,8 @@ pub(super) struct Connection {
     receiver: Mutex<Receiver>,
     released: Mutex<Vec<Key>>,
     temporary: AtomicUsize,
+    /// Programs that decode for the worker.
+    decoders: Mutex<Vec<std::process::Child>>,
 }
 
 impl Connection {
@@ -140,6 +143,7 @@ impl Connection {
             receiver: Mutex::new(Receiver::new()),
             released: Mutex::default(),
             temporary: AtomicUsize::new(0),
+            decoders: Mutex::default(),
         });
         connection.send(&Request::Open { id: Self::OPEN, opening: Box::new(opening) });
         Ok(connection)
@@ -340,7 +344,7 @@ impl Connection {
                     handle.update(state);
                 }
             }
-            Event::Ask { ask, what } => self.give_file(ask, &what),
+            Event::Ask { ask, wanted } => self.give(ask, &wanted),
         }
         Ok(())
     }
@@ -357,22 +361,43 @@ impl Connection {
         Ok(())
     }
 
-    /// A temporary file for the worker, which cannot make one.
-    fn give_file(&self, ask: u64, what: &str) {
+    /// Gives the worker what it cannot make.
+    fn give(&self, ask: u64, wanted: &Wanted) {
+        let given = match wanted {
+            Wanted::Temporary(what) => self.temporary_file(what),
+            Wanted::Decoder(is_still, layout) => self.decoder(*is_still, layout),
+        };
+        match given {
+            Ok(descriptors) => {
+                let bytes = Out::plain(&Request::Given { ask, error: None });
+                let descriptors: Vec<_> = descriptors.iter().map(AsFd::as_fd).collect();
+                self.send_bytes(&bytes, &descriptors);
+            }
+            Err(error) => self.send(&Request::Given { ask, error: Some(error) }),
+        }
+    }
+
+    fn temporary_file(&self, what: &str) -> Result<Vec<OwnedFd>> {
         let count = self.temporary.fetch_add(1, Ordering::Relaxed);
-        let made = match count < limits::TEMPORARY {
-            true => temporary(what),
+        match count < limits::TEMPORARY {
+            true => Ok(vec![temporary(what)?.into()]),
             false => {
                 Err(Error::limit(format!("more than {} temporary files for one document", limits::TEMPORARY)))
             }
-        };
-        match made {
-            Ok(file) => {
-                let bytes = Out::plain(&Request::File { ask, error: None });
-                self.send_bytes(&bytes, &[file.as_fd()]);
-            }
-            Err(error) => self.send(&Request::File { ask, error: Some(error) }),
         }
+    }
+
+    /// A decoder, which ends when the worker closes its pipes, and with it at the latest.
+    fn decoder(&self, is_still: bool, layout: &str) -> Result<Vec<OwnedFd>> {
+        let mut decoders = self.decoders.lock();
+        decoders.retain_mut(|decoder| matches!(decoder.try_wait(), Ok(None)));
+        if decoders.len() >= limits::DECODERS {
+            return Err(Error::limit(format!("more than {} decoders for one document", limits::DECODERS)));
+        }
+        let purpose = if is_still { ffmpeg::Purpose::Still } else { ffmpeg::Purpose::Frames };
+        let (decoder, pipes) = ffmpeg::begin(purpose, layout)?;
+        decoders.push(decoder);
+        Ok(pipes.into())
     }
 
     /// Is told what changes of something.
@@ -407,6 +432,15 @@ impl Connection {
     fn send_bytes(&self, bytes: &[u8], descriptors: &[rustix::fd::BorrowedFd<'_>]) {
         if channel::send(self.process.socket(), bytes, descriptors, true).is_err() && !self.is_dead() {
             self.died(None);
+        }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        for decoder in self.decoders.get_mut() {
+            let _ = decoder.kill();
+            let _ = decoder.wait();
         }
     }
 }

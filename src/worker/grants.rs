@@ -16,6 +16,13 @@ fn own(spec: &Spec) -> Vec<PathBuf> {
     let path = match spec {
         Spec::Path(path) | Spec::Part { path, .. } => path,
         Spec::Bytes { .. } => return Vec::new(),
+        Spec::Several(paths) => {
+            let mut all: Vec<PathBuf> =
+                paths.iter().flat_map(|path| own(&Spec::Path(path.clone()))).collect();
+            all.sort();
+            all.dedup();
+            return all;
+        }
     };
     if path.is_dir() {
         return vec![path.clone()];

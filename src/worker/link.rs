@@ -9,6 +9,7 @@ use super::objects::{Key, State};
 use super::sandbox::Level;
 use super::wire::{In, Out, Wire, wrong};
 use super::{Limits, grants};
+use crate::bytes::cache;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
@@ -208,6 +209,7 @@ impl Link {
             spec: self.spec.clone(),
             options: self.options.clone(),
             memory: self.limits.memory(),
+            cached: cache::DECODED.most() as u64,
             folders: grants::folders(&self.spec, &self.limits.reads),
         };
         let connection = Connection::start(opening, life.generation, &self.limits)?;

@@ -106,7 +106,7 @@ fn start(program: &PathBuf) -> Result<Process> {
         .arg(ARGUMENT)
         .env_clear()
         .envs(std::env::vars_os().filter(|(name, _)| {
-            ["LANG", "RUST_BACKTRACE", "RAYON_NUM_THREADS", "TZ", "LD_LIBRARY_PATH"]
+            ["LANG", "PATH", "RUST_BACKTRACE", "RAYON_NUM_THREADS", "TZ", "LD_LIBRARY_PATH"]
                 .iter()
                 .any(|kept| name == kept)
         }))

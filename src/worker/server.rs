@@ -1,12 +1,13 @@
 //! The worker's end: one thread takes messages, others answer them.
 
 use super::answers;
-use super::calls::{Call, Event, Opened, Opening, Priority, Request, Spec};
+use super::calls::{Call, Event, Opened, Opening, Priority, Request, Spec, Wanted};
 use super::channel::{self, Message, Receiver};
 use super::limits;
 use super::objects::{Keeper, Key, Registry};
 use super::sandbox::{self, Level};
 use super::wire::{In, Out, Wire};
+use crate::bytes::cache;
 use crate::bytes::display;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::guard::guarded;
@@ -14,6 +15,8 @@ use crate::bytes::source::{self, Source};
 use crate::bytes::stream;
 use crate::bytes::task::Task;
 use crate::data::format::Options;
+use crate::data::open::Document;
+use crate::engines::ffmpeg;
 use crate::formats;
 use parking_lot::{Condvar, Mutex};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -21,7 +24,7 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::collections::{HashMap, VecDeque};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{LazyLock, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Instant;
 
 /// The stack of a thread that answers, in bytes: as much as the first thread of a program has.
@@ -34,8 +37,8 @@ struct Worker {
     level: OnceLock<Level>,
     queue: Mutex<Queue>,
     work: Condvar,
-    /// Files that were asked for, and those that came.
-    files: Mutex<HashMap<u64, Option<Result<OwnedFd>>>>,
+    /// What was asked for, and what came.
+    given: Mutex<HashMap<u64, Option<Result<Vec<OwnedFd>>>>>,
     arrived: Condvar,
     asks: AtomicU64,
 }
@@ -80,6 +83,8 @@ pub fn serve() -> ExitCode {
         );
         return ExitCode::from(2);
     }
+    // A document may stay open for days, and this process has one thread.
+    cache::keep_little();
     let mut receiver = Receiver::new();
     let opening = match receiver.receive(socket()).ok().flatten().map(|message| request(&message)) {
         Some(Ok(Request::Open { id, opening })) => (id, opening),
@@ -96,8 +101,10 @@ pub fn serve() -> ExitCode {
             return ExitCode::from(1);
         }
     }
+    cache::DECODED.allow(usize::try_from(opening.cached).unwrap_or(usize::MAX));
     source::confine();
-    stream::ask_for_files(asked);
+    stream::ask_for_files(temporary_file);
+    ffmpeg::start_by(decoder);
     enqueue(Priority::Seen, id, Job::Open(id, opening));
     take_messages(&mut receiver)
 }
@@ -146,14 +153,10 @@ fn take(mut message: Message) {
                 registry.release(&keys);
             }
         }
-        Ok(Request::File { ask, error }) => {
-            let file = match (error, message.descriptors.pop()) {
-                (Some(error), _) => Err(error),
-                (None, Some(file)) => Ok(file),
-                (None, None) => Err(Error::bug("a temporary file did not arrive")),
-            };
-            if let Some(place) = WORKER.files.lock().get_mut(&ask) {
-                *place = Some(file);
+        Ok(Request::Given { ask, error }) => {
+            let given = error.map_or(Ok(std::mem::take(&mut message.descriptors)), Err);
+            if let Some(place) = WORKER.given.lock().get_mut(&ask) {
+                *place = Some(given);
             }
             WORKER.arrived.notify_all();
         }
@@ -162,19 +165,29 @@ fn take(mut message: Message) {
     }
 }
 
-/// A temporary file, from the process that may make one.
-fn asked(what: &str) -> Result<std::fs::File> {
+/// What only the other process may make.
+fn asked(wanted: Wanted) -> Result<Vec<OwnedFd>> {
     let ask = WORKER.asks.fetch_add(1, Ordering::Relaxed);
-    WORKER.files.lock().insert(ask, None);
-    tell(&Event::Ask { ask, what: what.to_owned() }, true);
-    let mut files = WORKER.files.lock();
+    WORKER.given.lock().insert(ask, None);
+    tell(&Event::Ask { ask, wanted }, true);
+    let mut all = WORKER.given.lock();
     loop {
-        if let Some(Some(file)) = files.get_mut(&ask).map(Option::take) {
-            files.remove(&ask);
-            return file.map(std::fs::File::from);
+        if let Some(Some(given)) = all.get_mut(&ask).map(Option::take) {
+            all.remove(&ask);
+            return given;
         }
-        WORKER.arrived.wait(&mut files);
+        WORKER.arrived.wait(&mut all);
     }
+}
+
+fn temporary_file(what: &str) -> Result<std::fs::File> {
+    let file = asked(Wanted::Temporary(what.to_owned()))?.pop();
+    file.map(Into::into).ok_or_else(|| Error::bug("a temporary file did not arrive"))
+}
+
+fn decoder(purpose: ffmpeg::Purpose, layout: &str) -> Result<ffmpeg::Pipes> {
+    let pipes = asked(Wanted::Decoder(purpose == ffmpeg::Purpose::Still, layout.to_owned()))?;
+    pipes.try_into().map_err(|_| Error::bug("the pipes of a decoder did not arrive"))
 }
 
 fn enqueue(priority: Priority, id: u64, job: Job) {
@@ -232,10 +245,14 @@ fn do_job(job: Job, task: &Task) {
     match job {
         Job::Open(id, opening) => {
             let Opening { spec, options, .. } = *opening;
-            let opened = guarded(|| source_of(spec)).and_then(|source| {
+            let opened = guarded(|| source_of(&spec)).and_then(|source| {
                 let registry = WORKER.registry.get_or_init(|| Registry::new(source.clone()));
                 let mut out = begun(registry, id);
-                opened(task, &source, &options)?.put(&mut out);
+                let opened = match &spec {
+                    Spec::Several(paths) => told(formats::together(task, paths)?),
+                    _ => opened(task, &source, &options)?,
+                };
+                opened.put(&mut out);
                 Ok((out.bytes, out.fault))
             });
             finish(id, limits::ANSWER, opened);
@@ -316,12 +333,16 @@ fn tell_progress() {
     events.iter().for_each(|event| tell(event, false));
 }
 
-fn source_of(spec: Spec) -> Result<Source> {
+fn source_of(spec: &Spec) -> Result<Source> {
     let task = Task::new();
     match spec {
-        Spec::Path(path) => Source::open(&task, &path),
-        Spec::Part { path, range, name } => Source::open(&task, &path)?.member(name, range),
-        Spec::Bytes { name, bytes } => Ok(Source::memory(name, bytes)),
+        Spec::Path(path) => Source::open(&task, path),
+        Spec::Part { path, range, name } => Source::open(&task, path)?.member(name, range.clone()),
+        Spec::Bytes { name, bytes } => Ok(Source::memory(name, bytes.clone())),
+        Spec::Several(paths) => match paths.first() {
+            Some(path) => Source::open(&task, path),
+            None => Err(Error::bug("no files were given")),
+        },
     }
 }
 
@@ -329,18 +350,22 @@ fn source_of(spec: Spec) -> Result<Source> {
 pub(super) fn opened(task: &Task, source: &Source, options: &Options) -> Result<Opened> {
     #[cfg(debug_assertions)]
     super::misbehave::at_opening(options)?;
-    let document = formats::ALL.open_source(task, source, options)?;
+    formats::ALL.open_source(task, source, options).map(told)
+}
+
+/// What is said of a document.
+fn told(document: Document) -> Opened {
     let mut remarks = document.remarks;
     remarks.extend(refusals());
-    Ok(Opened {
+    Opened {
         level: WORKER.level.get().copied().unwrap_or(Level::Process),
         format: document.format,
-        length: source.known_len(),
+        length: document.source.known_len(),
         remarks,
         broken_promise: document.broken_promise,
         options: document.options,
-        root: std::sync::Arc::try_unwrap(document.root).unwrap_or_else(|shared| shared.as_ref().clone()),
-    })
+        root: Arc::try_unwrap(document.root).unwrap_or_else(|shared| shared.as_ref().clone()),
+    }
 }
 
 /// What the document names and this process may not open, in a sentence.

@@ -372,6 +372,17 @@ impl<T: Wire> Wire for Option<T> {
     }
 }
 
+impl<T: Wire> Wire for Arc<[T]> {
+    fn put(&self, out: &mut Out<'_>) {
+        put_count(self.len(), out);
+        T::put_all(self, out);
+    }
+
+    fn read(from: &mut In<'_>) -> Result<Self> {
+        Vec::read(from).map(Into::into)
+    }
+}
+
 /// What somebody else has too is sent once more.
 impl<T: Wire> Wire for Arc<T> {
     fn put(&self, out: &mut Out<'_>) {
@@ -380,17 +391,6 @@ impl<T: Wire> Wire for Arc<T> {
 
     fn read(from: &mut In<'_>) -> Result<Self> {
         from.deeper(T::read).map(Arc::new)
-    }
-}
-
-impl<T: Wire> Wire for Arc<[T]> {
-    fn put(&self, out: &mut Out<'_>) {
-        put_count(self.len(), out);
-        T::put_all(self, out);
-    }
-
-    fn read(from: &mut In<'_>) -> Result<Self> {
-        Vec::<T>::read(from).map(Arc::from)
     }
 }
 

@@ -23,6 +23,7 @@ use gander::jobs::{JobSpec, Slot};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::array::options;
 use super::{
     Request, Target, View, ViewCommand, ViewCx, ZOOM_FIT, ZOOM_IN, ZOOM_OUT, labels, restored, run, saved,
 };
@@ -44,6 +45,8 @@ const CONTROLS: f32 = 36.0;
 const OVERVIEW: f32 = 44.0;
 /// Height of the line that says how loud it is.
 const LEVELS: f32 = 22.0;
+/// The options of the spectrogram beside each other; with less room they are a menu.
+const OPTIONS: f32 = 620.0;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 enum Mode {
@@ -570,6 +573,7 @@ impl View for AudioView {
         theme::segmented(ui, "View", &mut self.mode, &MODES);
         match self.mode {
             Mode::Samples => self.samples.toolbar(ui, cx),
+            _ if ui.available_width() < OPTIONS => options::folded(ui, |ui| self.options(ui)),
             _ => self.options(ui),
         }
     }

@@ -168,7 +168,27 @@ fn sample(bits: u32, signed: bool) -> Sample {
     }
 }
 
+/// Bytes of the smallest tile: its header (A.4.2) and the marker before its data.
+const LEAST_TILE: u64 = 14;
+
+/// A picture of more tiles than the file has room for keeps the decoder busy for minutes (B.3 has the count).
+fn check_tiles(bytes: &[u8]) -> Result<()> {
+    let start = memchr::memmem::find(bytes, CODE_STREAM).unwrap_or(0);
+    let number = |n: usize| be::<u32>(bytes, start + n).map_or(0, u64::from);
+    let across = |end: usize, origin: usize, side: usize| match number(side) {
+        0 => 0,
+        side => number(end).saturating_sub(number(origin)).div_ceil(side),
+    };
+    let tiles = across(8, 32, 24).saturating_mul(across(12, 36, 28));
+    if tiles > bytes.len() as u64 / LEAST_TILE {
+        let what = format!("JPEG 2000: {tiles} tiles are more than the file has room for");
+        return Err(Error::malformed(what).at(start as u64));
+    }
+    Ok(())
+}
+
 fn image(bytes: &[u8]) -> Result<Image<'_>> {
+    check_tiles(bytes)?;
     crate::bytes::guard::catch_decoder_panic("the picture", || {
         Image::new(bytes, &DecodeSettings::default())
             .map_err(|error| Error::malformed(format!("JPEG 2000: {error}")))
@@ -241,6 +261,18 @@ mod tests {
         let bytes = bytes.read_up_to(&Task::new(), 0, 1 << 20).unwrap();
         let pixels = samples(&Task::new(), &bytes).unwrap();
         (0..6).filter_map(|x| pixels.sample(x, 0, 0)).collect()
+    }
+
+    #[test]
+    fn more_tiles_than_bytes_are_refused_at_once() {
+        let mut bytes = CODE_STREAM.to_vec();
+        bytes.resize(8, 0);
+        for number in [29u32, 8_388_371, 0, 0, 29, 19, 0, 0] {
+            bytes.extend_from_slice(&number.to_be_bytes());
+        }
+        bytes.resize(936, 0);
+        let error = image(&bytes).err().unwrap();
+        assert!(error.to_string().contains("441494 tiles"), "{error}");
     }
 
     #[test]
