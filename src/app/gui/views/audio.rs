@@ -424,7 +424,7 @@ impl AudioView {
             pos2(at(self.sight.start), rect.top()),
             pos2(at(self.sight.end).max(at(self.sight.start) + 2.0), rect.bottom()),
         );
-        ui.painter().rect_filled(seen, 0.0, theme.tint(theme.accent));
+        ui.painter().rect_filled(seen, 0.0, theme.accent.gamma_multiply(0.25));
         ui.painter().rect_stroke(seen, 0.0, (1.0, theme.accent), egui::StrokeKind::Inside);
         let response = ui.interact(rect, ui.scope_id().with("overview"), Sense::click_and_drag());
         response.widget_info(|| WidgetInfo::labeled(egui::Role::ScrollBar, true, "the whole sound"));

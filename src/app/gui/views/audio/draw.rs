@@ -109,7 +109,8 @@ impl AudioView {
             let left = self.place_of(rect, range.start as f64);
             let right = self.place_of(rect, range.end as f64).max(left + 1.0);
             let place = Rect::from_min_max(pos2(left, rect.top()), pos2(right, rect.bottom()));
-            painter.rect_filled(place, 0.0, theme.tint(theme.accent));
+            // The sound is seen through it.
+            painter.rect_filled(place, 0.0, theme.accent.gamma_multiply(0.25));
             for x in [left, right] {
                 painter.vline(x, rect.y_range(), Stroke::new(1.0, theme.accent));
             }
