@@ -154,8 +154,7 @@ pub fn never_wait_here() {
 /// How the reader of a document of these bytes ended for good, if it did. The document stays closed until it is opened
 /// anew.
 pub fn crash_of(source: &Source) -> Option<Error> {
-    let crashes = link::CRASHES.lock();
-    crashes.iter().find(|(of, _)| of.is(source)).map(|(_, error)| error.clone())
+    link::crash_of(source)
 }
 
 /// Opens in workers.

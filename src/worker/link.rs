@@ -18,8 +18,8 @@ use crate::data::open::Document;
 use parking_lot::Mutex;
 use std::cell::Cell;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 /// How often a document's worker may die.
 const LIVES: u32 = 2;
@@ -29,18 +29,21 @@ thread_local! {
     pub(super) static DRAWS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Documents whose readers ended for good, the last ones, and how.
-pub(super) static CRASHES: Mutex<Vec<(Source, Error)>> = Mutex::new(Vec::new());
+/// Documents whose readers ended for good, as long as somebody has them.
+static CRASHES: Mutex<Vec<Weak<Link>>> = Mutex::new(Vec::new());
 
-/// How many of them are kept.
-const KEPT: usize = 64;
-
-fn note_crash(source: &Source, error: &Error) {
+fn note_crash(link: &Arc<Link>) {
     let mut crashes = CRASHES.lock();
-    if crashes.len() >= KEPT {
-        crashes.remove(0);
-    }
-    crashes.push((source.clone(), error.clone()));
+    crashes.retain(|link| link.strong_count() > 0);
+    crashes.push(Arc::downgrade(link));
+}
+
+/// How the reader of a document of these bytes ended for good, if it did.
+pub(super) fn crash_of(source: &Source) -> Option<Error> {
+    let links: Vec<Arc<Link>> = CRASHES.lock().iter().filter_map(Weak::upgrade).collect();
+    let link = links.iter().find(|link| link.source.is(source))?;
+    // Whoever draws does not wait; it looks again in the next frame.
+    link.state.try_lock()?.closed.clone()
 }
 
 /// A document in a worker.
@@ -218,7 +221,7 @@ impl Link {
     }
 
     /// What a request came to: a death is noted, and the first one forgiven.
-    fn attempt<T>(&self, connection: &Connection, result: Result<T, Failure>) -> Result<Tried<T>> {
+    fn attempt<T>(self: &Arc<Self>, connection: &Connection, result: Result<T, Failure>) -> Result<Tried<T>> {
         let reason = match result {
             Ok(done) => return Ok(Tried::Done(done)),
             Err(Failure::Error(error)) => return Err(error),
@@ -238,13 +241,13 @@ impl Link {
             "the reader of {name} crashed twice: {reason}; the file stays closed until it is opened again"
         ));
         if life.closed.is_none() {
-            note_crash(&self.source, &error);
+            note_crash(self);
         }
         Err(life.closed.get_or_insert(error).clone())
     }
 
     /// An answer that makes no sense is as good as a death: nothing of that worker is believed any more.
-    fn understood<T>(&self, connection: &Connection, result: Result<T>) -> Result<T> {
+    fn understood<T>(self: &Arc<Self>, connection: &Connection, result: Result<T>) -> Result<T> {
         if let Err(error) = &result
             && error.kind() == crate::bytes::error::ErrorKind::Crashed
         {
@@ -252,7 +255,7 @@ impl Link {
             let mut life = self.state.lock();
             life.deaths = LIVES;
             if life.closed.is_none() {
-                note_crash(&self.source, error);
+                note_crash(self);
             }
             life.closed.get_or_insert(error.clone());
         }
