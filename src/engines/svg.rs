@@ -8,7 +8,7 @@ use crate::bytes::task::Task;
 use crate::data::content::{Image, ImageInfo, Pixels, Rect, Sample};
 use parking_lot::Mutex;
 use resvg::tiny_skia::{Pixmap, Transform};
-use resvg::usvg::roxmltree::{Document, Node, ParsingOptions};
+use resvg::usvg::roxmltree::{self, Document, Node, ParsingOptions};
 use resvg::usvg::{ImageHrefResolver, Options, Tree, fontdb};
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
@@ -86,7 +86,10 @@ fn on_stack<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Res
 fn parsed(text: &str) -> Result<Tree> {
     let malformed = |what: &dyn std::fmt::Display| Error::malformed(format!("SVG: {what}"));
     let options = ParsingOptions { allow_dtd: true, nodes_limit: NODES, ..ParsingOptions::default() };
-    let document = Document::parse_with_options(text, options).map_err(|error| malformed(&error))?;
+    let document = Document::parse_with_options(text, options).map_err(|error| match error {
+        roxmltree::Error::NodesLimitReached => Error::limit(format!("SVG: more than {NODES} nodes")),
+        other => malformed(&other),
+    })?;
     check(&document)?;
     // Pictures inside may lie in the text itself; others are left out.
     let resolver = ImageHrefResolver {
@@ -116,7 +119,7 @@ fn check(document: &Document<'_>) -> Result<()> {
 fn expanded<'a>(
     node: Node<'a, 'a>,
     ids: &HashMap<&'a str, Node<'a, 'a>>,
-    known: &mut HashMap<resvg::usvg::roxmltree::NodeId, Option<u64>>,
+    known: &mut HashMap<roxmltree::NodeId, Option<u64>>,
     depth: usize,
 ) -> Result<u64> {
     if depth > DEPTH {
