@@ -5,7 +5,7 @@
 //! dimensions, coordinates along them, what stored numbers stand for. A loss that depends on values, which a
 //! plan does not read, is marked so ([`Loss::possible`]) and need not come true.
 
-use super::roundtrip::{REPRESENTED, is_read, respelled};
+use super::roundtrip::{REPRESENTED, is_asked, is_read, respelled};
 use gander::bytes::display;
 use gander::convert::{self, Consent, Item, Selection, TARGETS, Target};
 use gander::data::adapt::{ArrayTable, ImageArray, Typed};
@@ -176,7 +176,11 @@ impl Object {
                 let turned = |(name, value): &&(String, String)| {
                     name.contains("rientation") && !value.starts_with('1')
                 };
-                object.meaning = image.info().details.iter().find(turned).map(|turned| turned.1.clone());
+                let info = image.info();
+                let number = info.orientation.filter(|number| *number != 1).map(|number| number.to_string());
+                let detail =
+                    info.details.iter().find(turned).map(|turned| turned.1.chars().take(1).collect());
+                object.meaning = number.or(detail);
             }
             Content::Text(_) | Content::Graph(_) | Content::Bytes(_) => return None,
         }
@@ -738,6 +742,7 @@ fn files(skipped: &AtomicUsize) -> Vec<PathBuf> {
             }
         }
     }
+    files.retain(|path| is_asked(path));
     files.sort();
     files
 }
