@@ -12,11 +12,13 @@
 //! last FILE NODE              opens the file and reads its last 100 rows
 //! parameters FILE             statistics and content hashes of all tensors
 //! copy FILE                   a copy in memory of as many bytes, by all threads
+//! layout FROM TO              lays out the graphs of a folder, as layout/graphs.py writes them
 //! queries SQL FILE…           each statement of a file on its own line: `seconds NAME X`
 //! ```
 
 use gander::data::content::{Array, Content, Table};
 use gander::data::format::Options;
+use gander::data::graph::layered::{self, Flat, FlatEdge, Pin, Spacing};
 use gander::data::node::Node;
 use gander::data::parameters::{Parameters, Tensors};
 use gander::data::region::{Region, Span};
@@ -47,6 +49,7 @@ fn main() -> std::process::ExitCode {
         ["last", file, node] => last(file, node),
         ["parameters", file] => parameters(file),
         ["copy", file] => copy(file),
+        ["layout", from, to] => layouts(Path::new(from), Path::new(to)),
         ["queries", statements, files @ ..] => queries(statements, files),
         // `cargo bench` starts every bench; this one has nothing to do alone.
         _ => Ok(()),
@@ -218,6 +221,34 @@ fn last(file: &str, path: &str) -> Result<()> {
     let (_, batch) = table.tail(&Task::new(), 100, &columns)?;
     report(began);
     if batch.num_rows() == 100 { Ok(()) } else { Err(Error::bug(format!("{} rows", batch.num_rows()))) }
+}
+
+/// Each `{name, sizes, edges}` of a folder as `{name, ms, lines}` in the other, with the distances of layout/dagre.js.
+#[allow(clippy::disallowed_methods, reason = "graphs and layouts are small texts")]
+fn layouts(from: &Path, to: &Path) -> Result<()> {
+    const SPACING: Spacing = Spacing { node_gap: 28.0, edge_gap: 14.0, layer_gap: 36.0 };
+    #[derive(serde::Deserialize)]
+    struct Graph {
+        name: String,
+        sizes: Vec<[f32; 2]>,
+        edges: Vec<[u32; 2]>,
+    }
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let path = entry?.path();
+        let graph: Graph = serde_json::from_slice(&std::fs::read(&path)?)
+            .map_err(|error| Error::malformed(format!("{}: {error}", path.display())))?;
+        let edges =
+            graph.edges.iter().map(|[from, to]| FlatEdge { from: *from, to: *to, ..FlatEdge::default() });
+        let flat =
+            Flat { pins: vec![Pin::Free; graph.sizes.len()], edges: edges.collect(), sizes: graph.sizes };
+        let began = Instant::now();
+        let placed = layered::place(&Task::new(), &flat, &SPACING)?;
+        let ms = began.elapsed().as_secs_f64() * 1e3;
+        let out = serde_json::json!({ "name": graph.name, "ms": ms, "lines": placed.points });
+        std::fs::write(to.join(path.file_name().unwrap_or_default()), out.to_string())?;
+    }
+    Ok(())
 }
 
 /// Statements that end with `;` at the end of a line, named by a comment line `-- NAME` before each.
