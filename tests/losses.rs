@@ -6,6 +6,7 @@
 //! plan does not read, is marked so ([`Loss::possible`]) and need not come true.
 
 use super::roundtrip::{REPRESENTED, is_asked, is_read, respelled};
+use arrow::array::AsArray;
 use gander::bytes::display;
 use gander::convert::{self, Consent, Item, Selection, TARGETS, Target};
 use gander::data::adapt::{ArrayTable, ImageArray, Typed};
@@ -926,4 +927,31 @@ fn what_a_reader_says_is_no_metadata() {
     let out = folder.path().join("people.parquet");
     written(&opened(people), "parquet", &[], &Selection::default(), &out);
     assert!(opened(&out)[0].attributes.list.is_empty());
+}
+
+#[test]
+fn text_does_not_keep_which_nan_it_was_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let nans = [0x7ff8_0000_0000_0000, 0xfff8_0000_0000_0001u64];
+    let bytes: Vec<u8> = nans.iter().flat_map(|bits| bits.to_le_bytes()).collect();
+    let source = folder.path().join("nan.raw.npy");
+    let array =
+        gander::data::content::array::Plain::new(gander::Source::memory("a", bytes), 0, DType::F64, vec![2]);
+    let item = Item::new("x", Content::Array(Arc::new(array.unwrap())), Attributes::default());
+    assert!(written(&[item], "npy", &[], &Selection::default(), &source).is_empty());
+    let patterns = |path: &Path| -> BTreeSet<u64> {
+        let items = opened(path);
+        let Content::Table(table) = &items[0].content else { panic!("no table") };
+        let batch = table.read(&Task::new(), 0..2, &[0]).unwrap();
+        // Texts are read as numbers only where somebody asks for it.
+        let column = arrow::compute::cast(batch.column(0), &arrow::datatypes::DataType::Float64).unwrap();
+        let numbers = column.as_primitive::<arrow::datatypes::Float64Type>();
+        numbers.values().iter().map(|value| value.to_bits()).collect()
+    };
+    for (id, is_kept) in [("parquet", true), ("csv", false), ("jsonl", false)] {
+        let out = folder.path().join(format!("nan.{id}"));
+        let losses = written(&opened(&source), id, &[], &Selection::default(), &out);
+        assert_eq!(patterns(&out).len(), if is_kept { 2 } else { 1 }, "{id}");
+        assert_eq!(losses.iter().any(|loss| loss.kind == LossKind::Nan), !is_kept, "{id}: {losses:?}");
+    }
 }

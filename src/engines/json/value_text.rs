@@ -2,6 +2,7 @@
 //! pairs; times, binary and what JSON has no word for as the texts of [`crate::data::cell`].
 
 use crate::data::cell;
+use crate::data::format::{Loss, LossKind, note};
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::cast;
 use arrow::datatypes::{self as types, DataType};
@@ -238,6 +239,13 @@ fn pairs(entries: &arrow::array::StructArray, special: NotFinite, out: &mut Vec<
         out.push(b']');
     }
     out.push(b']');
+}
+
+/// What text does not keep of a column's NaN: `nan` is one word for all bit patterns that IEEE 754 gives it (a sign and a
+/// payload, section 6.2).
+pub(crate) fn nan_patterns(data_type: &DataType) -> Option<Loss> {
+    let what = "NaN is one text: its sign and payload are not kept";
+    holds(data_type, &|of| of.is_floating()).then(|| note(LossKind::Nan, what).if_any())
 }
 
 /// Whether values of this type occur in `data_type`, at any depth.

@@ -12,7 +12,7 @@ use crate::data::format::{loss, note};
 use crate::data::scan::scan;
 use crate::engines::delimited::output::{COMPRESS, LEVEL, Output, Packing};
 use crate::engines::json::column_text::{Appended, ColumnText};
-use crate::engines::json::value_text::{NotFinite, finite, holds, plain, string, value};
+use crate::engines::json::value_text::{NotFinite, finite, holds, nan_patterns, plain, string, value};
 use arrow::array::{Array, ArrayRef, RecordBatch};
 use arrow::datatypes::DataType;
 use serde_json::value::RawValue;
@@ -70,6 +70,8 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
         }
         if null && has(&|t| t.is_floating()) {
             losses.push(loss(LossKind::Nan, "NaN and infinities become null").of(field.name()).if_any());
+        } else {
+            losses.extend(nan_patterns(field.data_type()).map(|loss| loss.of(field.name())));
         }
         if has(&|t| matches!(t, DataType::Union(_, _))) {
             losses.push(

@@ -13,7 +13,7 @@ use crate::data::content::Kind;
 use crate::data::format::{Files, Loss, LossKind, Options, Payload, Sink, WriteTo, Writer, loss, note};
 use crate::data::media::LabelColumn;
 use crate::data::scan::{put, scan};
-use crate::engines::json::value_text;
+use crate::engines::json::value_text::{self, nan_patterns};
 use arrow::array::{ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::UInt64Type;
 use std::collections::BTreeMap;
@@ -81,7 +81,10 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
             _ if plan.left_out.contains(&at) => {
                 say(loss(LossKind::Type, "a file holds one payload: the column is left out"));
             }
-            _ => both("its values are kept as text in metadata.csv"),
+            _ => {
+                both("its values are kept as text in metadata.csv");
+                nan_patterns(&flat.data_type).into_iter().for_each(&mut say);
+            }
         }
     }
     if plan.key.is_none() {

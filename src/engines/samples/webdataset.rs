@@ -14,7 +14,7 @@ use crate::data::content::Kind;
 use crate::data::dtype::DType;
 use crate::data::format::{Files, Loss, LossKind, OptionSpec, Options, Payload, Sink, WriteTo, Writer, note};
 use crate::data::scan::scan;
-use crate::engines::json::value_text::{self, NotFinite};
+use crate::engines::json::value_text::{self, NotFinite, nan_patterns};
 use crate::engines::numpy;
 use arrow::array::{ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::UInt64Type;
@@ -172,8 +172,12 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
             Member::Json(_) => {
                 say(note(LossKind::Type, "its values become JSON"));
                 say(note(LossKind::Nesting, "its values become JSON"));
+                nan_patterns(&flat.data_type).into_iter().for_each(&mut say);
             }
-            Member::Text(_) => say(note(LossKind::Type, "its values become text")),
+            Member::Text(_) => {
+                say(note(LossKind::Type, "its values become text"));
+                nan_patterns(&flat.data_type).into_iter().for_each(&mut say);
+            }
             Member::File(_) | Member::Named(_) => {
                 say(note(LossKind::Type, "a reader takes for text what can be printed"));
             }

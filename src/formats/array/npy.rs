@@ -119,8 +119,9 @@ fn array(task: &Task, source: &Source, start: u64) -> Result<(Node, Option<u64>)
     node.remarks = header.remarks.iter().chain(&header.described.remarks).cloned().collect();
     let (major, minor) = header.version;
     plain = plain.byte_order(header.described.order).detail("NPY version", format!("{major}.{minor}"));
+    // What NumPy keeps beside the names of fields, other formats have no place for but attributes.
     for (name, title) in &header.described.titles {
-        plain = plain.detail(&format!("title of {name}"), title.clone());
+        node = node.attribute(format!("title of {name}"), title.clone());
     }
     Ok((node.content(Content::Array(Arc::new(plain))), end))
 }
@@ -290,6 +291,14 @@ mod tests {
         let Some(Content::Array(array)) = &root.content else { panic!() };
         let column = array.column(&task, &Region::all(&[1])).unwrap();
         assert_eq!(crate::data::cell::text(&*column, 0).as_deref(), Some("os.system('quack')"));
+    }
+
+    #[test]
+    fn titles_of_fields_are_attributes() {
+        let root = opened("struct_titles").unwrap().root;
+        let all: Vec<String> =
+            root.attributes.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+        assert_eq!(all, ["title of x: A title", "title of y: Another"]);
     }
 
     #[test]

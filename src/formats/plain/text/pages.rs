@@ -5,7 +5,7 @@ use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::content::Table;
 use crate::data::format::{Loss, LossKind, OptionSpec, Options, Payload, note};
-use crate::engines::json::value_text::holds;
+use crate::engines::json::value_text::{holds, nan_patterns};
 use arrow::datatypes::DataType;
 
 /// How many rows a page may have.
@@ -57,6 +57,7 @@ pub(super) fn losses(payload: &Payload, options: &Options, what: &str, texts: &s
     }
     for (path, table) in tables {
         for field in table.schema().fields() {
+            losses.extend(nan_patterns(field.data_type()).map(|loss| loss.at(path).of(field.name())));
             if field.data_type().is_nested() && !matches!(field.data_type(), DataType::RunEndEncoded(_, _)) {
                 losses.push(
                     note(LossKind::Nesting, "nested values are written as JSON").at(path).of(field.name()),

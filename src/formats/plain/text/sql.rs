@@ -13,7 +13,7 @@ use crate::bytes::task::Task;
 use crate::data::content::{Kind, Table};
 use crate::data::format::{Loss, LossKind, OptionSpec, Options, Payload, Sink, Writer, loss, note};
 use crate::data::scan::{put, scan};
-use crate::engines::json::value_text::{holds, plain};
+use crate::engines::json::value_text::{holds, nan_patterns, plain};
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{DataType, FieldRef, Fields, TimeUnit};
 use std::sync::Arc;
@@ -93,6 +93,9 @@ fn of_field(field: &FieldRef, dialect: Dialect, losses: &mut Vec<Loss>) {
             LossKind::Type,
             format!("it becomes {}", if word.is_empty() { "a column of any type" } else { &word }),
         ));
+    }
+    if dialect != Dialect::SQLite {
+        losses.extend(nan_patterns(of));
     }
     if types::is_json(dialect, of) {
         losses.push(note(LossKind::Nesting, "nested values are written as JSON"));

@@ -15,7 +15,7 @@ use crate::engines::delimited::output::{
     COMPRESS, Characters, ENCODING, LEVEL, Output, Packing, UNENCODABLE, Unwritable,
 };
 use crate::engines::json::column_text::ColumnText;
-use crate::engines::json::value_text::{holds, plain};
+use crate::engines::json::value_text::{holds, nan_patterns, plain};
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{DataType, Fields};
 use style::Style;
@@ -101,6 +101,7 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
         losses.push(loss(LossKind::Null, what).if_any());
     }
     for field in fields {
+        losses.extend(nan_patterns(field.data_type()).map(|loss| loss.of(field.name())));
         if field.data_type().is_nested() && !matches!(field.data_type(), DataType::RunEndEncoded(_, _)) {
             losses.push(note(LossKind::Nesting, "nested values are written as JSON").of(field.name()));
         }

@@ -14,7 +14,7 @@ use crate::data::adapt::TableView;
 use crate::data::content::{Kind, Table};
 use crate::data::format::{Loss, LossKind, OptionSpec, Options, Payload, Sink, Writer, loss, note};
 use crate::data::scan::scan;
-use crate::engines::json::value_text::holds;
+use crate::engines::json::value_text::{holds, nan_patterns};
 use crate::engines::samples::Numbered;
 use arrow::datatypes::{DataType, Field, Fields, TimeUnit};
 use cells::{CellStyle, NotANumber};
@@ -156,6 +156,7 @@ fn of_field(field: &Field, options: &Options, losses: &mut Vec<Loss>) {
         DataType::Int64 | DataType::UInt64 => losses.push(long("numbers from 2^53 on")),
         of if of.is_decimal() => losses.push(long("numbers of more than 15 digits")),
         of if of.is_floating() => {
+            losses.extend(nan_patterns(of));
             losses.push(match options.get(NAN.name) {
                 Some("empty") => loss(LossKind::Nan, "NaN and infinities become empty cells"),
                 Some("error") => note(LossKind::Nan, "NaN becomes the error #NUM!, infinities #DIV/0!"),
