@@ -329,7 +329,7 @@ impl Connection {
         }
         match event {
             Event::Done { id } => {
-                let bytes = Buffer::from_vec(message.bytes);
+                let bytes = message.bytes.clone();
                 self.done(id, Ok(Answer { bytes, skip, request: id }))?;
             }
             Event::Failed { id, error } => self.done(id, Err(error))?,

@@ -151,6 +151,9 @@ pub fn tensor(array: &dyn Array, task: &Task) -> Result<TensorStats> {
     let Some(path) = path(dtype) else {
         return Err(Error::unsupported(format!("statistics of weights of the type {dtype}")));
     };
+    if let Some(passes) = array.passes() {
+        return passes.tensor(task);
+    }
     let regions = bands(array)?;
     let each = |mut pass: Pass, (n, region): (usize, &Region)| {
         pass.add(array, task, n, region)?;
