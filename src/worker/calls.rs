@@ -221,6 +221,8 @@ pub(super) enum Event {
     State { request: u64, ordinal: u32, state: super::objects::State },
     /// Something is needed that the worker may not make.
     Ask { ask: u64, wanted: Wanted },
+    /// The document names these, which the worker may not open.
+    Refused { paths: Vec<PathBuf> },
 }
 
 choice!(Event {
@@ -229,6 +231,7 @@ choice!(Event {
     2 Progress { id, done, total, message };
     3 State { request, ordinal, state };
     4 Ask { ask, wanted };
+    5 Refused { paths };
 });
 
 /// What a worker says of a document that it opened.

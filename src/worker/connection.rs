@@ -17,6 +17,7 @@ use parking_lot::{Condvar, Mutex};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, OnceLock, Weak};
@@ -119,6 +120,8 @@ pub(super) struct Connection {
     temporary: AtomicUsize,
     /// Programs that decode for the worker.
     decoders: Mutex<Vec<std::process::Child>>,
+    /// What the document names and the worker may not open.
+    refused: Mutex<Vec<PathBuf>>,
 }
 
 impl Connection {
@@ -144,6 +147,7 @@ impl Connection {
             released: Mutex::default(),
             temporary: AtomicUsize::new(0),
             decoders: Mutex::default(),
+            refused: Mutex::default(),
         });
         connection.send(&Request::Open { id: Self::OPEN, opening: Box::new(opening) });
         Ok(connection)
@@ -278,6 +282,16 @@ impl Connection {
         self.news.notify_all();
     }
 
+    /// Whether there is something that it may not open.
+    pub(super) fn was_refused(&self) -> bool {
+        !self.refused.lock().is_empty()
+    }
+
+    /// What the document names and the worker may not open.
+    pub(super) fn refused(&self) -> Vec<PathBuf> {
+        self.refused.lock().clone()
+    }
+
     /// Whether nothing more comes from it.
     pub(super) fn is_dead(&self) -> bool {
         self.waiting.lock().dead.is_some()
@@ -345,6 +359,11 @@ impl Connection {
                 }
             }
             Event::Ask { ask, wanted } => self.give(ask, &wanted),
+            Event::Refused { paths } => {
+                let mut refused = self.refused.lock();
+                let room = limits::REFUSED.saturating_sub(refused.len());
+                refused.extend(paths.into_iter().take(room));
+            }
         }
         Ok(())
     }
