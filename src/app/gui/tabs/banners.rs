@@ -102,7 +102,7 @@ mod tests {
 
     /// What is pressed of a banner, and what that asks for.
     fn pressed(name: &str, draw: fn(&mut Ui, &mut Vec<Action>)) -> Vec<Action> {
-        let builder = Harness::builder().with_size(vec2(360.0, 60.0));
+        let builder = Harness::builder().with_size(vec2(360.0, 60.0)).with_context_setup(theme::apply);
         let mut harness = builder.build_ui_state(draw, Vec::new());
         harness.step();
         harness.get_by_label(name).click();
@@ -134,7 +134,8 @@ mod tests {
         let all = pressed("Reload", |ui, actions| changed(ui, "a.csv", 7, Change::Changed, actions));
         assert!(matches!(all[..], [Action::Reload(7)]));
         let draw = |ui: &mut Ui| changed(ui, "a.csv", 7, Change::Gone, &mut Vec::new());
-        let harness = Harness::builder().with_size(vec2(360.0, 60.0)).build_ui(draw);
+        let harness =
+            Harness::builder().with_size(vec2(360.0, 60.0)).with_context_setup(theme::apply).build_ui(draw);
         assert!(harness.query_by_label("Reload").is_none());
     }
 }
