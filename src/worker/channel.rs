@@ -63,6 +63,18 @@ pub(super) fn send(
     }
 }
 
+/// Sends a message that lies in memory, of which it says how long it is.
+#[cfg(debug_assertions)]
+pub(super) fn send_memory(socket: impl AsFd, memory: &OwnedFd, len: u64) -> std::io::Result<()> {
+    let passed = [memory.as_fd()];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    control.push(SendAncillaryMessage::ScmRights(&passed));
+    let len = len.to_le_bytes();
+    sendmsg(socket.as_fd(), &[IoSlice::new(&[1]), IoSlice::new(&len)], &mut control, SendFlags::NOSIGNAL)?;
+    Ok(())
+}
+
 /// A buffer that messages are received in.
 pub(super) struct Receiver(Vec<u8>);
 
