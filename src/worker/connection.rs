@@ -278,7 +278,7 @@ impl Connection {
     /// Ends the worker; what waits for it is asked of a new one.
     pub(super) fn dismiss(&self) {
         self.waiting.lock().dead.get_or_insert(Failure::Dismissed);
-        self.process.kill();
+        self.process.bury();
         self.news.notify_all();
     }
 
@@ -328,6 +328,10 @@ impl Connection {
 
     /// The worker is gone, or nothing that it says can be believed.
     fn died(&self, reason: Option<Error>) {
+        if reason.is_some() {
+            // It said what makes no sense, and does not end of itself.
+            self.process.kill();
+        }
         let ended = self.process.end();
         let reason = reason.map_or(ended, |error| error.what().to_owned());
         self.waiting.lock().dead.get_or_insert(Failure::Died(reason));

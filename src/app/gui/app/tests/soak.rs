@@ -88,7 +88,14 @@ fn files_that_come_and_go_leave_nothing() {
             let (memory, descriptors) = held();
             seen.insert(n + 1, (memory, descriptors));
             if count > 100 {
-                println!("{:>6} files: {:>5} MB, {descriptors} descriptors", n + 1, memory >> 20);
+                let decoded = gander::bytes::cache::DECODED.used() >> 20;
+                let states = harness.ctx.memory(|memory| memory.data.len());
+                let textures = harness.ctx.tex_manager().read().num_allocated();
+                println!(
+                    "{:>6} files: {:>5} MB, {decoded} MB decoded, {descriptors} descriptors, {states} states, {textures} textures",
+                    n + 1,
+                    memory >> 20
+                );
             }
         }
     }
