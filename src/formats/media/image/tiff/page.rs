@@ -2,6 +2,7 @@
 
 use super::fax::Scheme;
 use super::ifd::{Directory, Field, Order};
+use super::lerc::Around;
 use super::old_jpeg::Tables;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::source::Source;
@@ -29,12 +30,14 @@ pub(super) enum Compression {
     LogLuv {
         packed: bool,
     },
+    /// Esri's LERC, with something around it.
+    Lerc(Around),
     Other(u64),
 }
 
 impl Compression {
-    /// `options` are those of group 3.
-    fn of(code: u64, options: u64) -> Self {
+    /// `options` are those of group 3, `around` what stands around LERC.
+    fn of(code: u64, options: u64, around: u64) -> Self {
         match code {
             1 => Compression::None,
             2 => Compression::Fax(Scheme::Runs),
@@ -48,6 +51,7 @@ impl Compression {
             33003 | 33004 | 33005 | 34712 => Compression::Jpeg2000,
             34676 => Compression::LogLuv { packed: false },
             34677 => Compression::LogLuv { packed: true },
+            34887 => Compression::Lerc(Around::of(around)),
             34925 => Compression::Lzma,
             50000 | 34926 => Compression::Zstd,
             50001 | 34927 => Compression::Webp,
@@ -74,7 +78,9 @@ impl Compression {
             Compression::Jpeg2000 => "JPEG 2000",
             Compression::Webp => "WebP",
             Compression::JpegXl => "JPEG XL",
-            Compression::Other(34887) => "LERC",
+            Compression::Lerc(Around::Nothing | Around::Other(_)) => "LERC",
+            Compression::Lerc(Around::Deflate) => "LERC and deflate",
+            Compression::Lerc(Around::Zstd) => "LERC and zstd",
             Compression::Other(34892) => "lossy JPEG of DNG",
             Compression::Other(code) => return format!("compression {code}"),
         };
@@ -101,6 +107,8 @@ pub(super) struct Page {
     pub(super) height: u64,
     /// Of each stored sample.
     pub(super) bits: u16,
+    /// Of each stored sample of a pixel, where they differ: `bits` is then what they are widened to.
+    pub(super) mixed: Vec<u16>,
     pub(super) sample: Sample,
     /// Samples of each pixel.
     pub(super) channels: u64,
@@ -161,7 +169,8 @@ impl Page {
         }
         let bits = numbers(258)?.unwrap_or_else(|| vec![1]);
         let format = one(339, 1)?;
-        let compression = Compression::of(one(259, 1)?, one(292, 0)?);
+        let lerc = numbers(50674)?.and_then(|list| list.get(1).copied());
+        let compression = Compression::of(one(259, 1)?, one(292, 0)?, lerc.unwrap_or(0));
         let tiled = directory.field(322).is_some();
         let chunk = match tiled {
             true => (one(322, 0)?, one(323, 0)?),
@@ -174,6 +183,7 @@ impl Page {
             width,
             height,
             bits: first.min(u64::from(u16::MAX)) as u16,
+            mixed: Vec::new(),
             sample: Sample::U8,
             channels,
             photometric: one(262, 1)?,
@@ -220,6 +230,7 @@ impl Page {
     /// Finds the type of the samples, and what cannot be read.
     fn judge(&mut self, bits: &[u64], format: u64) -> Result<()> {
         let no = |what: String| Err(Error::unsupported(format!("TIFF: {what}")));
+        self.mix(bits, format)?;
         self.sample = match (format, self.bits) {
             (1 | 4, 1..=8) => Sample::U8,
             (1 | 4, 9..=16) => Sample::U16,
@@ -253,9 +264,6 @@ impl Page {
         if self.packing == Packing::LogLuv {
             self.sample = Sample::F32;
         }
-        if let Some(other) = bits.iter().find(|&&b| b != u64::from(self.bits)) {
-            return no(format!("samples of {} and {other} bits in one pixel", self.bits));
-        }
         if self.channels == 0 || self.channels > 1 << 16 {
             return Err(Error::malformed(format!("TIFF: {} samples a pixel", self.channels)));
         }
@@ -265,7 +273,7 @@ impl Page {
                 self.chunk.0, self.chunk.1
             )));
         }
-        if let Compression::Other(_) = self.compression {
+        if let Compression::Other(_) | Compression::Lerc(Around::Other(_)) = self.compression {
             return no(format!("{}, as which its pixels are stored", self.compression.words()));
         }
         let whole = [8, 16, 32, 64].contains(&self.bits);
@@ -295,6 +303,29 @@ impl Page {
         if self.offsets.is_none() && self.compression != Compression::OldJpeg {
             return Err(Error::malformed("TIFF: a page without the offsets of its strips or tiles"));
         }
+        Ok(())
+    }
+
+    /// Takes note of samples of different bits in one pixel, as 5, 6 and 5.
+    fn mix(&mut self, bits: &[u64], format: u64) -> Result<()> {
+        let first = u64::from(self.bits);
+        let Some(other) = bits.iter().find(|&&b| b != first) else { return Ok(()) };
+        let packed = matches!(
+            self.compression,
+            Compression::None
+                | Compression::Lzw
+                | Compression::PackBits
+                | Compression::Deflate
+                | Compression::Zstd
+                | Compression::Lzma
+        );
+        let short = bits.len() as u64 == self.channels && bits.iter().all(|b| (1..=16).contains(b));
+        if !packed || !short || format != 1 || self.planar || self.predictor != 1 || self.photometric > 2 {
+            let what = format!("TIFF: samples of {first} and {other} bits in one pixel");
+            return Err(Error::unsupported(what));
+        }
+        self.mixed = bits.iter().map(|b| *b as u16).collect();
+        self.bits = if bits.iter().all(|b| *b <= 8) { 8 } else { 16 };
         Ok(())
     }
 
