@@ -19,6 +19,7 @@ mod page;
 mod rendering;
 #[cfg(test)]
 mod tests;
+mod thunder;
 pub(super) mod write;
 
 pub(super) use chunk::pack_bits;

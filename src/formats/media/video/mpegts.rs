@@ -249,15 +249,14 @@ impl Stream {
 
     /// Its packets as a file of sound; `None` where nothing reads such.
     fn sound(&self, source: &Source) -> Result<Option<Source>> {
-        let name = match self.kind {
-            0x0f => "sound.aac",
-            0x03 | 0x04 => "sound.mp3",
-            _ => return Ok(None),
-        };
+        // Layer II of MPEG audio has no decoder here.
+        if self.kind != 0x0f {
+            return Ok(None);
+        }
         let rest = |n: usize| self.more.get(&n).into_iter().flatten().cloned();
         let packets = self.packets.iter().enumerate();
         let places = packets.flat_map(|(n, packet)| std::iter::once(packet.place.clone()).chain(rest(n)));
-        pieces(source, name, Vec::new(), places).map(Some)
+        pieces(source, "sound.aac", Vec::new(), places).map(Some)
     }
 
     fn node(self, pid: u16, source: &Source, movie: &mut Movie) -> Result<()> {

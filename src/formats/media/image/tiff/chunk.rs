@@ -3,7 +3,7 @@
 use super::super::{jpeg, jpeg2000, jxl};
 use super::ifd::Order;
 use super::page::{Compression, Packing, Page};
-use super::{fax, lerc, logluv, lzw};
+use super::{fax, lerc, logluv, lzw, thunder};
 use crate::bytes::codec::decompress::{Decompressor, prefix};
 use crate::bytes::codec::{inflater::Inflater, lzma::Lzma, zstd::Zstd};
 use crate::bytes::error::{Error, Result};
@@ -114,6 +114,7 @@ fn inflate(
             }
             Ok(rows)
         }
+        Compression::Thunder => Ok(thunder::decode(stored, shape.width as usize, shape.rows as usize)),
         Compression::Jpeg
         | Compression::OldJpeg
         | Compression::Webp

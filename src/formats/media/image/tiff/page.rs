@@ -4,7 +4,7 @@ use super::fax::Scheme;
 use super::ifd::{Directory, Field, Order};
 use super::lerc::Around;
 use super::old_jpeg::Tables;
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::Sample;
@@ -30,6 +30,8 @@ pub(super) enum Compression {
     LogLuv {
         packed: bool,
     },
+    /// ThunderScan's differences of 4 bits.
+    Thunder,
     /// Esri's LERC, with something around it.
     Lerc(Around),
     Other(u64),
@@ -47,6 +49,7 @@ impl Compression {
             6 => Compression::OldJpeg,
             7 | 99 => Compression::Jpeg,
             8 | 32946 => Compression::Deflate,
+            32809 => Compression::Thunder,
             32773 => Compression::PackBits,
             33003 | 33004 | 33005 | 34712 => Compression::Jpeg2000,
             34676 => Compression::LogLuv { packed: false },
@@ -66,6 +69,7 @@ impl Compression {
             Compression::None => "none",
             Compression::Lzw => "LZW",
             Compression::PackBits => "PackBits",
+            Compression::Thunder => "ThunderScan",
             Compression::Deflate => "deflate",
             Compression::Zstd => "zstd",
             Compression::Lzma => "LZMA",
@@ -100,6 +104,64 @@ pub(super) enum Packing {
     LogLuv,
 }
 
+/// What YCbCr is made of, and which codes stand for black and white (TIFF 6.0, section 21).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Chroma {
+    /// Shares of red, green and blue in luminance.
+    coefficients: [f64; 3],
+    /// Codes of black and white of luminance, and of zero and full colour of each difference.
+    reference: [f64; 6],
+}
+
+impl Chroma {
+    /// What the fields say; `None` where it is what JPEG has.
+    fn read(task: &Task, source: &Source, order: Order, directory: &Directory) -> Result<Option<Self>> {
+        const USUAL: Chroma = Chroma {
+            coefficients: [0.299, 0.587, 0.114],
+            reference: [0.0, 255.0, 128.0, 255.0, 128.0, 255.0],
+        };
+        let floats = |tag: u16| match directory.field(tag) {
+            Some(field) => {
+                field.floats(task, source, order).unless_cancelled().map(Result::unwrap_or_default)
+            }
+            None => Ok(Vec::new()),
+        };
+        let (coefficients, reference) = (floats(529)?, floats(532)?);
+        let is_fit = |values: &[f64]| values.iter().all(|value| value.is_finite());
+        let read = Chroma {
+            coefficients: match coefficients.first_chunk() {
+                Some(known) if is_fit(known) && known[1] > 0.0 => *known,
+                _ => USUAL.coefficients,
+            },
+            reference: match reference.first_chunk() {
+                Some(known) if is_fit(known) => *known,
+                _ => USUAL.reference,
+            },
+        };
+        let near = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-3);
+        let is_usual =
+            near(&read.coefficients, &USUAL.coefficients) && near(&read.reference, &USUAL.reference);
+        Ok((!is_usual).then_some(read))
+    }
+
+    /// A pixel as red, green and blue.
+    pub(super) fn to_rgb(self, pixel: &mut [u8; 3]) {
+        let [black, white, ref blue @ .., _, _] = self.reference;
+        let red: [f64; 2] = [self.reference[4], self.reference[5]];
+        let measured = |code: u8, [zero, full]: [f64; 2], most: f64| {
+            let span = if full == zero { 1.0 } else { full - zero };
+            (f64::from(code) - zero) * most / span
+        };
+        let y = measured(pixel[0], [black, white], 255.0);
+        let (cb, cr) = (measured(pixel[1], *blue, 127.0), measured(pixel[2], red, 127.0));
+        let [of_red, of_green, of_blue] = self.coefficients;
+        let r = y + cr * (2.0 - 2.0 * of_red);
+        let b = y + cb * (2.0 - 2.0 * of_blue);
+        let g = (y - of_red * r - of_blue * b) / of_green;
+        *pixel = [r, g, b].map(|value| value.round().clamp(0.0, 255.0) as u8);
+    }
+}
+
 /// A page.
 #[derive(Clone, Debug)]
 pub(super) struct Page {
@@ -129,6 +191,8 @@ pub(super) struct Page {
     pub(super) jpeg_tables: Option<bytes::Bytes>,
     /// Chroma subsampling of YCbCr.
     pub(super) subsampling: (u64, u64),
+    /// What YCbCr is made of and measured by, where that is not as usual.
+    pub(super) chroma: Option<Chroma>,
     /// Where the pixels lie behind those of the directory: a stack of ImageJ has one directory.
     pub(super) shift: u64,
     /// Bits a sample are packed as floats of 24, or as pairs of whole numbers that are complex.
@@ -203,6 +267,7 @@ impl Page {
                 None => None,
             },
             subsampling: (sampling.first().copied().unwrap_or(1), sampling.get(1).copied().unwrap_or(1)),
+            chroma: Chroma::read(task, source, order, directory)?,
             shift: 0,
             packing: Packing::Plain,
             old_jpeg: None,
@@ -295,6 +360,9 @@ impl Page {
         let known = matches!((self.photometric, self.channels), (32844, 1) | (32845, 3));
         if self.packing == Packing::LogLuv && (!known || self.planar) {
             return no("SGI LogLuv of another kind than luminance or luminance with colour".to_owned());
+        }
+        if self.compression == Compression::Thunder && (self.bits != 4 || self.channels != 1) {
+            return no("ThunderScan with other than 4 bits a pixel".to_owned());
         }
         let is_fax = matches!(self.compression, Compression::Fax(_));
         if is_fax && (self.bits != 1 || self.channels != 1 && !self.planar) {
