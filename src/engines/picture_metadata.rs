@@ -1,5 +1,5 @@
 //! What pictures carry beside their pixels, whatever file they are in: EXIF, XMP, IPTC and ICC profiles, each as a tree
-//! below the picture's node, made when somebody looks into it.
+//! below the picture's node; larger ones are made when somebody looks into them.
 
 pub mod exif;
 mod icc;
@@ -8,6 +8,7 @@ mod xmp;
 
 pub use icc::{description, photoshop};
 
+use crate::bytes::error::Result;
 use crate::data::node::Node;
 use bytes::Bytes;
 
@@ -38,12 +39,12 @@ impl Blocks {
             let packets = self.xmp.clone();
             nodes.push(Node::deferred("XMP", "metadata", move |task| xmp::node(task, &packets)));
         }
-        if let Some(block) = self.iptc.clone() {
-            nodes.push(Node::new("IPTC", "metadata").deferred_leaf(move |_| iptc::node(&block)));
-        }
-        if let Some(block) = self.profile.clone() {
-            nodes.push(Node::new("ICC profile", "profile").deferred_leaf(move |_| icc::node(&block)));
-        }
+        // These two are small, and have nothing below them.
+        let shown = |node: Result<Node>, name: &str, label: &'static str| {
+            node.unwrap_or_else(|error| Node::new(name, label).problem(error))
+        };
+        nodes.extend(self.iptc.as_ref().map(|block| shown(iptc::node(block), "IPTC", "metadata")));
+        nodes.extend(self.profile.as_ref().map(|block| shown(icc::node(block), "ICC profile", "profile")));
         nodes
     }
 

@@ -42,8 +42,8 @@ use composite::Channels;
 /// The last axes of a frame: row, column, channel.
 const SIDES: usize = 3;
 
-/// What the options and the zoom need beside the modes, in points.
-const ROOM: f32 = 400.0;
+/// What the options that every picture has and the zoom need beside the modes, in points.
+const ROOM: f32 = 460.0;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
@@ -347,6 +347,19 @@ impl ImageView {
         (slice, RenderSpec::HeatMap(HeatMapSpec { map, range, ..HeatMapSpec::default() }))
     }
 
+    /// What all options and the zoom need beside the modes, in points.
+    fn room(&self) -> f32 {
+        let channels = if self.channels.are_there() {
+            90.0 + 120.0 * f32::from(u8::from(self.channels.on))
+        } else {
+            0.0
+        };
+        let profile = if self.profile.is_some() { 100.0 } else { 0.0 };
+        let upright = if self.upright.asked == Orientation::default() { 0.0 } else { 70.0 };
+        let colours = if self.single().is_some() { 90.0 } else { 0.0 };
+        ROOM + channels + profile + upright + colours
+    }
+
     /// Channels, window and level, turns.
     fn options(&mut self, ui: &mut Ui) {
         self.channels.toolbar(ui);
@@ -472,7 +485,7 @@ impl View for ImageView {
     fn toolbar(&mut self, ui: &mut Ui, _cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing.x = space::S2;
         theme::segmented(ui, "View", &mut self.mode, &MODES);
-        if ui.available_width() < ROOM {
+        if ui.available_width() < self.room() {
             options::folded(ui, |ui| self.options(ui));
         } else {
             self.options(ui);

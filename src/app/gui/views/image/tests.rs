@@ -249,7 +249,7 @@ fn colours_are_those_of_the_profile_unless_asked_otherwise() {
 fn one_channel_has_false_colours() {
     let mut harness = bench("a", fixture("png/grey_8.png"));
     settle(&mut harness);
-    harness.get_by_label("False colours").click();
+    harness.get_by_label("False colours: grey").click();
     harness.step();
     harness.step();
     harness.get_by_label("magma").click();

@@ -135,7 +135,7 @@ fn channel(element: &xml::Element) -> FrameChannel {
         let [red, green, blue, _] = (number as u32).to_be_bytes();
         [red, green, blue]
     });
-    let name = element.attribute("Name").or(element.attribute("ID")).unwrap_or_default().to_owned();
+    let name = element.attribute("Name").unwrap_or_default().to_owned();
     FrameChannel { name, colour, window: None, shown: true }
 }
 
