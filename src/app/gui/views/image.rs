@@ -154,8 +154,8 @@ impl ImageView {
     /// Makes smaller versions of a frame that is too large to be gone through for each look at it, once it was seen.
     fn reduce(&self, cx: &ViewCx<'_>) {
         let (number, image) = (self.number(), self.image.clone());
-        let slice = self.mapping.slice(true);
-        if !Overview::is_needed(image.info()) || self.pictured.known(&slice, Default::default()).is_none() {
+        let (slice, _) = self.style(self.mapping.slice(true));
+        if !Overview::is_needed(image.info()) || !self.pictured.has_overview(&slice) {
             return;
         }
         let title = format!("making an overview of {}", self.name);

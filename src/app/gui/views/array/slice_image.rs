@@ -116,6 +116,11 @@ impl SliceImage {
         whole.ready()
     }
 
+    /// Whether the overview of a slice is there as a whole.
+    pub(crate) fn has_overview(&self, slice: &Slice) -> bool {
+        self.layers[0].has(slice, &slice.coarse(OVERVIEW))
+    }
+
     /// What the colours are chosen by: every element, or else the samples of the overview.
     pub(crate) fn known(&self, slice: &Slice, part: ComplexPart) -> Option<Arc<ValueSummary>> {
         self.summary(slice, part).or_else(|| Some(self.layers[0].of(slice)?.summary.clone()))
