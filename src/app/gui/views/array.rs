@@ -28,6 +28,7 @@ mod overlays;
 pub(crate) mod plotting;
 mod prefetcher;
 mod probe;
+mod ruler;
 mod search;
 pub(super) mod slice_image;
 mod strips;
