@@ -145,6 +145,12 @@ impl App {
             CommandId::Export if self.tabs.capture(Purpose::Export) => ctx.request_repaint(),
             CommandId::ExportPicture => self.capture(ctx, Purpose::ExportPicture),
             CommandId::CopyPicture => self.capture(ctx, Purpose::Copy),
+            CommandId::CopyPixels => {
+                if let Err(words) = self.tabs.copy_pixels() {
+                    self.say(ctx, words);
+                }
+                ctx.request_repaint();
+            }
             CommandId::Export => match self.tabs.export() {
                 Some(export) => self.actions.push(export),
                 None => self.say(ctx, "There is nothing to export yet"),

@@ -3,9 +3,13 @@
 use egui::{Grid, RichText, ScrollArea, TextEdit, Ui};
 
 use super::{head, room};
-use crate::gui::commands::{self, COMMANDS, Label, Menu};
+use crate::gui::commands::{COMMANDS, Label, Menu};
+use crate::gui::explorer::keys as explorer;
+use crate::gui::grid;
 use crate::gui::theme::{self, Theme, space};
-use crate::gui::ui::KeyLine;
+use crate::gui::ui::{KeyLine, canvas, keys, long_text};
+use crate::gui::views::array::keys as array;
+use crate::gui::views::keys as views;
 
 /// The state of the list.
 #[derive(Default)]
@@ -44,7 +48,7 @@ impl Keys {
             }
             let rows: Vec<(String, String)> = self.of_view.iter().map(|label| row(label)).collect();
             section(ui, "What is shown", &rows, &wanted);
-            for (title, lines) in commands::places() {
+            for (title, lines) in places() {
                 let of_line = |line: &KeyLine| (line.keys.to_owned(), line.words.to_owned());
                 let rows: Vec<(String, String)> = lines.into_iter().map(of_line).collect();
                 section(ui, title, &rows, &wanted);
@@ -53,6 +57,40 @@ impl Keys {
         close
     }
 }
+
+/// Keys that are no commands, by where they work: the tables that those obey who have the keyboard there.
+fn places() -> Vec<(&'static str, Vec<&'static KeyLine>)> {
+    let mouse = |lines: &'static [KeyLine]| lines.iter();
+    let pictures = keys::lines(canvas::KEYS).into_iter().chain(keys::lines(array::FRAME_KEYS));
+    let lines = keys::lines(array::LINE_KEYS);
+    let texts = keys::lines(views::TEXT_KEYS).into_iter().chain(keys::lines(long_text::KEYS));
+    let tiles = keys::lines(views::GALLERY_KEYS).into_iter().chain(keys::lines(views::GALLERY_COLLAPSE));
+    let rows = keys::lines(explorer::KEYS).into_iter().chain(keys::lines(explorer::FILTER_KEYS));
+    let slices = keys::lines(array::SLICE_KEYS).into_iter().chain(keys::lines(array::ARRAY_KEYS));
+    vec![
+        ("Explorer", rows.collect()),
+        ("Tables and numbers", keys::lines(grid::keys::KEYS)),
+        ("One record", keys::lines(views::RECORD_KEYS)),
+        ("Gallery", tiles.collect()),
+        ("Arrays", slices.collect()),
+        ("Pictures and lines", mouse(MOUSE).chain(pictures).chain(lines).collect()),
+        ("Graphs", keys::lines(views::GRAPH_KEYS)),
+        ("Texts", texts.collect()),
+        ("Bytes", keys::lines(views::HEX_KEYS)),
+        ("Find", keys::lines(views::FOUND_KEYS)),
+        ("Dialogs and menus", mouse(DIALOGS).collect()),
+    ]
+}
+
+const MOUSE: &[KeyLine] =
+    &[KeyLine::new("Wheel, drag", "Zoom and move"), KeyLine::new("Double click", "All in sight")];
+
+const DIALOGS: &[KeyLine] = &[
+    KeyLine::new("Tab, Shift+Tab", "From one thing to the next, to the one before"),
+    KeyLine::new("Enter, Space", "Press a button, open a list"),
+    KeyLine::new("Arrows", "Go through a list, a menu or joined buttons"),
+    KeyLine::new("Esc", "Close a menu or a dialog, cancel"),
+];
 
 fn section(ui: &mut Ui, title: &str, rows: &[(String, String)], wanted: &str) {
     let theme = Theme::of(ui);
