@@ -100,16 +100,6 @@ fn every_key_of_the_explorer_works_and_no_other() {
     use crate::gui::explorer::keys::{Command, KEYS, Step};
     use crate::gui::ui::keys as tables;
     let mut harness = window(&[&fixture("showcase/volume.npz")]);
-    for (modifiers, key, command) in KEYS.iter().flat_map(|keys| keys.meanings) {
-        stand(&mut harness, matches!(command, Command::Unfold));
-        // From the first child one goes down twice and up once.
-        if matches!(command, Command::Step(Step::PageUp | Step::First)) {
-            press(&mut harness, Modifiers::NONE, Key::ArrowDown);
-        }
-        let before = state(&harness);
-        press(&mut harness, *modifiers, *key);
-        assert_ne!(state(&harness), before, "{modifiers:?} {key:?}");
-    }
     stand(&mut harness, false);
     let listed = tables::shortcuts(KEYS);
     let before = state(&harness);
@@ -124,6 +114,16 @@ fn every_key_of_the_explorer_works_and_no_other() {
             (0..3).for_each(|_| harness.step());
             assert_eq!(state(&harness), before, "{modifiers:?} {key:?} is not in the table");
         }
+    }
+    for (modifiers, key, command) in KEYS.iter().flat_map(|keys| keys.meanings) {
+        stand(&mut harness, matches!(command, Command::Unfold));
+        // From the first child one goes down twice and up once.
+        if matches!(command, Command::Step(Step::PageUp | Step::First)) {
+            press(&mut harness, Modifiers::NONE, Key::ArrowDown);
+        }
+        let before = state(&harness);
+        press(&mut harness, *modifiers, *key);
+        assert_ne!(state(&harness), before, "{modifiers:?} {key:?}");
     }
 }
 

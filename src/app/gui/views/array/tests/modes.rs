@@ -290,7 +290,8 @@ fn keys_do_what_the_mouse_does() {
 /// The view as it is kept, and whether it plays.
 fn kept(harness: &Harness<'_, ViewHarness>) -> String {
     let plays = harness.query_by_label("Pause axis 0").is_some();
-    format!("{} {plays} {}", harness.state().view.save(), harness.state().status.under)
+    let view = &harness.state().view;
+    format!("{} {plays} {:?}", view.save(), view.value())
 }
 
 /// Puts the view back to what was kept, with the keyboard in its picture.
@@ -302,7 +303,7 @@ fn stand(harness: &mut Harness<'_, ViewHarness>, state: &serde_json::Value, at: 
     click(harness, at);
     harness.remove_cursor();
     harness.state_mut().view.restore(state);
-    (0..3).for_each(|_| harness.step());
+    settle(harness);
 }
 
 #[test]
@@ -344,5 +345,10 @@ fn every_key_of_lines_works_and_no_other() {
     }
     let state = harness.state().view.save();
     let table = tables::shortcuts(super::super::keys::LINE_KEYS);
-    check_keys(&mut harness, &table, |harness| stand(harness, &state, middle), kept);
+    let stand_marked = |harness: &mut Harness<'_, ViewHarness>| {
+        stand(harness, &state, middle);
+        assert!(harness.state_mut().ask(&Request::Element(vec![2000])));
+        settle(harness);
+    };
+    check_keys(&mut harness, &table, stand_marked, kept);
 }
