@@ -1,6 +1,6 @@
 //! F1: every command with its keys, and the keys of trees, grids and pictures.
 
-use egui::{Grid, RichText, ScrollArea, TextEdit, Ui};
+use egui::{RichText, ScrollArea, TextEdit, Ui};
 
 use super::{head, room};
 use crate::gui::commands::{COMMANDS, Label, Menu};
@@ -92,6 +92,18 @@ const DIALOGS: &[KeyLine] = &[
     KeyLine::new("Esc", "Close a menu or a dialog, cancel"),
 ];
 
+/// The width of the keys beside their words.
+const KEYS: f32 = 230.0;
+
+/// A text of a row, in as many lines as it needs.
+fn cell(ui: &mut Ui, width: f32, text: RichText) {
+    let column = egui::Layout::top_down(egui::Align::Min);
+    ui.allocate_ui_with_layout(egui::vec2(width, 0.0), column, |ui| {
+        ui.set_width(width);
+        ui.add(egui::Label::new(text).wrap());
+    });
+}
+
 fn section(ui: &mut Ui, title: &str, rows: &[(String, String)], wanted: &str) {
     let theme = Theme::of(ui);
     let fits = |text: &str| text.to_lowercase().contains(wanted);
@@ -100,12 +112,12 @@ fn section(ui: &mut Ui, title: &str, rows: &[(String, String)], wanted: &str) {
         return;
     }
     theme::section_head(ui, title, None);
-    Grid::new(title).num_columns(2).min_col_width(230.0).spacing([space::S4, 0.0]).show(ui, |ui| {
-        for (keys, words) in rows {
-            ui.label(theme::mono(keys).color(theme.text));
-            ui.label(RichText::new(words).color(theme.dim));
-            ui.end_row();
-        }
-    });
+    for (keys, words) in rows {
+        ui.horizontal_top(|ui| {
+            ui.spacing_mut().item_spacing.x = space::S4;
+            cell(ui, KEYS, theme::mono(keys).color(theme.text));
+            cell(ui, ui.available_width(), RichText::new(words).color(theme.dim));
+        });
+    }
     ui.add_space(space::S3);
 }

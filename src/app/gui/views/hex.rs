@@ -290,6 +290,20 @@ impl HexView {
         self.copying = None;
     }
 
+    /// Takes so many bytes in a row. The cursor stays in sight, else what is at the top stays there.
+    fn set_row(&mut self, across: u64) {
+        let before = std::mem::replace(&mut self.row, across);
+        if before == across {
+            return;
+        }
+        let (top, at) = (self.list.top(), self.cursor / before);
+        let is_seen = (top..top.saturating_add(self.page_rows.max(8))).contains(&at);
+        let first = if is_seen { self.cursor } else { top.saturating_mul(before) };
+        let above = if is_seen { at.saturating_sub(top) } else { 0 };
+        self.list.scroll_to((first / across).saturating_sub(above));
+        self.list.reveal(first / across);
+    }
+
     fn body(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, place: Rect) {
         let theme = Theme::of(ui);
         let len = self.len.unwrap_or_else(|| self.known_so_far());
@@ -297,8 +311,8 @@ impl HexView {
         if columns.width() + theme::size::SCROLL_BAR > place.width() {
             columns = Columns::new(ui, len, ROW / 2);
         }
-        self.row = columns.across;
-        let across = self.row;
+        let across = columns.across;
+        self.set_row(across);
         let head = Rect::from_min_max(place.min, pos2(place.right(), place.top() + HEIGHT + 4.0));
         columns.head(ui, head, theme);
         let rows_place = Rect::from_min_max(pos2(place.left(), head.bottom()), place.max);

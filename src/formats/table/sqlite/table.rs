@@ -461,6 +461,8 @@ impl Table for SqlTable {
             false => place::stored(task, &self.database, &self.plain_name, &known.name)?,
         };
         let Some(stored) = stored else { return Ok(None) };
+        // Until all are counted rows are taken to follow one another without a gap.
+        self.count(task)?;
         let queries = self.queries(&(row..row.saturating_add(1)), rowid);
         let Some((sql, values)) = queries.into_iter().next() else { return Ok(None) };
         let number =
@@ -474,6 +476,7 @@ impl Table for SqlTable {
         let (Key::RowId(_), Some(root)) = (&self.key, self.root) else { return Ok(None) };
         let pages = self.database.pages(task)?;
         let Some(held) = place::owner(task, &pages, root, byte)? else { return Ok(None) };
+        self.count(task)?;
         let row = self.row_of(task, held.id)?;
         let (column, exact) = match held.part {
             HeldPart::RowNumber => (self.columns.iter().position(|column| column.row_number), true),

@@ -102,6 +102,9 @@ pub(super) fn legend(ui: &mut Ui, place: Rect, marks: &[Mark]) -> Option<Range<u
 
 #[cfg(test)]
 mod tests {
+    use gander::bytes::source::Source;
+
+    use super::super::HexView;
     use super::*;
 
     #[test]
@@ -116,5 +119,16 @@ mod tests {
         assert_eq!(color(&marks, 24, theme), Some(theme.tint(theme.accent)));
         assert_eq!(color(&marks, 30, theme), None);
         assert_ne!(theme.found(), theme.tint(theme.accent));
+    }
+
+    #[test]
+    fn what_was_gone_to_stays_in_sight_where_rows_become_narrow() {
+        let mut view = HexView::new("x", Source::memory("x", vec![0u8; 5000]));
+        view.paint(vec![Mark::new(1241..1242, "value".to_owned(), Paint::Value)]);
+        for across in [8, 16, 8] {
+            view.set_row(across);
+            let (top, at) = (view.list.top(), 1241 / across);
+            assert!((top..top + 8).contains(&at), "{at} is not in the eight rows from {top} on");
+        }
     }
 }
