@@ -88,7 +88,7 @@ use egui::{IconData, ViewportBuilder};
 use gander::jobs::Jobs;
 use parking_lot::Mutex;
 
-use files::Files;
+use files::{Files, Named};
 use session::Session;
 use settings::{Problem, Settings, SettingsFile, ThemeChoice, Word as _};
 
@@ -142,8 +142,8 @@ impl Waker {
 pub(crate) struct Launch {
     jobs: Jobs,
     files: Files,
-    /// The files that were named on the command line.
-    named: Vec<u64>,
+    /// The files that were named on the command line, and of each the node that was named with it.
+    named: Vec<Named>,
     session: Session,
     settings: (SettingsFile, Settings, Vec<Problem>),
     /// The theme that was asked for on the command line, in place of that of the settings.
@@ -165,8 +165,7 @@ impl Launch {
         let mut session = if options.screenshot.is_some() { Session::default() } else { Session::load() };
         let mut files = Files::default();
         files.remember(&session.raw);
-        let named = paths.iter().map(|path| files.open(path).0).collect();
-        files.open_together(paths);
+        let named = files.open_named(paths);
         files.poll(&jobs);
         let theme = options.theme.as_deref().map(|word| ThemeChoice::by_id(word).unwrap_or_default());
         if options.new {

@@ -26,7 +26,7 @@ struct Arguments {
     /// A folder that isolated readers may read beside that of their file, where a file names others
     #[arg(long, global = true, value_name = "FOLDER")]
     reads: Vec<PathBuf>,
-    /// Files and folders to open in the window
+    /// Files and folders to open in the window; FILE#NODE opens it at a node
     files: Vec<PathBuf>,
 }
 

@@ -484,7 +484,7 @@ impl Array for Chunked {
         let shape = if place.cut { self.grid.cut(&chunk) } else { self.grid.whole(&chunk) };
         let inside: Vec<u64> = cuts.iter().map(|cut| cut.from).collect();
         let at = strides::ravel(&inside, &shape).saturating_mul(place.element);
-        Ok(Some(place.unit.within(at..at.saturating_add(place.element))))
+        place.unit.within(at..at.saturating_add(place.element)).followed(task).map(Some)
     }
 
     fn owner(&self, task: &Task, byte: &BytePlace) -> Result<Option<Owner>> {

@@ -9,9 +9,9 @@
 
 mod search;
 
-pub use search::{Found, find};
+pub use search::{Found, find, find_in};
 
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::source::{Packed, Source};
 use crate::bytes::task::Task;
@@ -21,6 +21,9 @@ use std::sync::Arc;
 
 /// Makes the decoded unit of the stored one.
 type Decode = dyn Fn(&Task, Bytes) -> Result<Bytes> + Send + Sync;
+
+/// Finds the other bytes that those of a value lead to.
+type Follow = dyn Fn(&Task, &[u8]) -> Result<Option<Part>> + Send + Sync;
 
 /// Where a value lies in the bytes of a file.
 #[derive(Clone)]
@@ -47,6 +50,8 @@ pub struct Location {
     /// Whether the file holds no bytes of the value itself: it is null, or the fill value of a chunk that is not there.
     pub absent: bool,
     decode: Option<Arc<Decode>>,
+    /// Where fields hold places of other bytes: which field (0 of a value that is no record), and the way there.
+    follows: Vec<(usize, Arc<Follow>)>,
 }
 
 /// A field of a stored record.
@@ -120,7 +125,34 @@ impl Location {
             parts: Vec::new(),
             absent: false,
             decode: None,
+            follows: Vec::new(),
         }
+    }
+
+    /// Of a value that is the place of other bytes, or of its field `field`: how these are found.
+    pub fn leads(
+        mut self,
+        field: usize,
+        follow: impl Fn(&Task, &[u8]) -> Result<Option<Part>> + Send + Sync + 'static,
+    ) -> Self {
+        self.follows.push((field, Arc::new(follow)));
+        self
+    }
+
+    /// With the bytes that the value leads to as a part of it, where it is the place of others.
+    ///
+    /// # Errors
+    /// Only that the work was cancelled: of what cannot be read nothing is told.
+    pub fn followed(mut self, task: &Task) -> Result<Self> {
+        // Of a record not one field was chosen yet.
+        if !self.fields.is_empty() || self.absent {
+            return Ok(self);
+        }
+        for (_, follow) in std::mem::take(&mut self.follows) {
+            let Ok(Some(bytes)) = self.value(task).unless_cancelled()? else { continue };
+            self.parts.extend(follow(task, &bytes).unless_cancelled()?.ok().flatten());
+        }
+        Ok(self)
     }
 
     /// With where in the decoded unit the value stands.
@@ -147,6 +179,7 @@ impl Location {
         let start = within.bytes.start;
         within.bytes = start.saturating_add(field.bytes.start)..start.saturating_add(field.bytes.end);
         self.fields.clear();
+        self.follows.retain(|(of, _)| *of == n);
         self.encoding = Some(field.encoding);
         Some(self)
     }
@@ -179,6 +212,7 @@ impl Location {
     pub fn of_unit(mut self) -> Self {
         self.within = None;
         self.parts.clear();
+        self.follows.clear();
         self
     }
 
@@ -193,6 +227,11 @@ impl Location {
         self.absent = true;
         self.within = None;
         self
+    }
+
+    /// Whether another place is one in the same unit.
+    pub fn is_beside(&self, other: &Location) -> bool {
+        self.range == other.range && self.unit == other.unit && self.source.is(&other.source)
     }
 
     /// Whether the unit lies in the source as it is: no codec has to be undone.

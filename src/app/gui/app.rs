@@ -21,7 +21,7 @@ use super::dialogs::Dialogs;
 use super::drop::Drop;
 use super::explorer::Explorer;
 use super::exports::{Exports, Leave};
-use super::files::Files;
+use super::files::{Files, Named};
 use super::fonts::SystemFont;
 use super::inspector::{About, Inspector};
 use super::palette::Palette;
@@ -124,7 +124,7 @@ impl App {
             asked: NativeDialogs::new(&jobs),
             shot: screenshot.map(Screenshot::new),
             timings: Timings::wanted(),
-            fresh: named.iter().copied().collect(),
+            fresh: named.iter().map(|named| named.file).collect(),
             narrow_inspector: false,
             followed: None,
             reveal_frames: 0,
@@ -163,10 +163,14 @@ impl App {
         self.files.poll(&self.jobs);
     }
 
-    /// A tab for the first of the files that were named; the explorer has the others.
-    fn show_named(&mut self, named: &[u64]) {
-        if let Some(first) = named.first() {
-            self.show_file(*first);
+    /// A tab for each node that was named, and for the first of the files; the explorer has the others.
+    fn show_named(&mut self, named: &[Named]) {
+        let nodes = named.iter().skip(1).filter(|named| named.node.is_some());
+        for named in nodes.chain(named.first()) {
+            match &named.node {
+                Some(node) => self.show_node(named.file, node),
+                None => self.show_file(named.file),
+            }
         }
     }
 
@@ -448,18 +452,9 @@ impl App {
     }
 
     fn open_all(&mut self, paths: &[PathBuf]) {
-        let mut first = None;
-        for path in paths {
-            let (id, new) = self.files.open(path);
-            first.get_or_insert(id);
-            if new {
-                self.fresh.insert(id);
-            }
-        }
-        self.files.open_together(paths);
+        let named = self.files.open_named(paths);
+        self.fresh.extend(named.iter().filter(|named| named.is_new).map(|named| named.file));
         self.files.poll(&self.jobs);
-        if let Some(first) = first {
-            self.show_file(first);
-        }
+        self.show_named(&named);
     }
 }

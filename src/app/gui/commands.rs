@@ -9,11 +9,9 @@ use gander::convert::recipe::Recipe;
 use gander::data::format::Options;
 use gander::data::security::Report;
 
-use super::grid::keys;
 use super::icons::Icon;
 use super::settings::Settings;
 use super::target::{BytesOf, ExportSource, QueryStart, Request, Target};
-use super::ui::KeyLine;
 
 /// Something to be done after this frame, by whoever draws.
 pub(crate) enum Action {
@@ -167,6 +165,7 @@ pub(crate) const CTRL_SHIFT: Modifiers = Modifiers { shift: true, ..Modifiers::C
 const NONE: Modifiers = Modifiers::NONE;
 const SHIFT: Modifiers = Modifiers::SHIFT;
 const CTRL_ALT: Modifiers = Modifiers { alt: true, ..Modifiers::COMMAND };
+const CTRL_ALT_SHIFT: Modifiers = Modifiers { shift: true, ..CTRL_ALT };
 pub(crate) const ALT: Modifiers = Modifiers::ALT;
 
 const fn command(id: CommandId, menu: Menu, words: &'static str, icon: Icon) -> Command {
@@ -225,7 +224,8 @@ commands! {
         CopyPath "Copy path of node" Copy .keys(ALT, Key::C).tab();
         CopyPython "Copy as Python" Code .keys(ALT, Key::P).tab();
         CopyCommand "Copy as command line" Terminal .keys(ALT, Key::L).tab();
-        CopyPicture "Copy the picture" Image .keys(CTRL_ALT, Key::C).tab();
+        CopyPicture "Copy the picture as seen" Image .keys(CTRL_ALT, Key::C).tab();
+        CopyPixels "Copy the picture, one pixel an element" Image .keys(CTRL_ALT_SHIFT, Key::C).tab();
         Find "Find in view" Search .keys(CTRL, Key::F).apart().tab();
         FilterExplorer "Filter the explorer" Filter .keys(CTRL_SHIFT, Key::F);
         Settings "Settings…" Sliders .keys(CTRL, Key::Comma).apart();
@@ -260,57 +260,6 @@ commands! {
     }
 }
 
-/// Keys that are no commands, by where they work, in the order of the help.
-pub(crate) fn places() -> Vec<(&'static str, Vec<&'static KeyLine>)> {
-    let all = |lines: &'static [KeyLine]| lines.iter().collect();
-    vec![
-        ("Explorer", all(EXPLORER)),
-        ("Tables and numbers", keys::lines()),
-        ("Arrays", all(ARRAYS)),
-        ("Pictures and lines", all(PICTURES)),
-        ("Texts and bytes", all(TEXTS)),
-        ("Dialogs and menus", all(DIALOGS)),
-    ]
-}
-
-const EXPLORER: &[KeyLine] = &[
-    KeyLine::new("Up, Down, Page, Home, End", "Go through the rows and preview them"),
-    KeyLine::new("Right, Left", "Unfold, fold or go up"),
-    KeyLine::new("Enter", "Keep the tab"),
-    KeyLine::new("Shift+F10, Menu", "The menu of the row"),
-];
-
-const ARRAYS: &[KeyLine] = &[
-    KeyLine::new("[ and ], Page keys", "The slice before, after; with Shift ten of them"),
-    KeyLine::new("Space", "Play the slices, pause"),
-    KeyLine::new("N, Shift+N", "The next NaN, the one before"),
-    KeyLine::new("T", "Swap rows and columns"),
-];
-
-const PICTURES: &[KeyLine] = &[
-    KeyLine::new("Wheel, drag", "Zoom and move"),
-    KeyLine::new("Double click, 0", "Fit"),
-    KeyLine::new("Plus, Minus", "Zoom"),
-    KeyLine::new("Arrows, Home, End", "Move the framed element; with Shift by ten"),
-];
-
-const TEXTS: &[KeyLine] = &[
-    KeyLine::new(
-        "Arrows, Page keys, Home, End",
-        "Scroll a text; move the cursor of bytes, with Shift select",
-    ),
-    KeyLine::new("Ctrl+Home, Ctrl+End", "To the beginning, to the end"),
-    KeyLine::new("Ctrl+A, Ctrl+C", "Select all, copy what is selected"),
-    KeyLine::new("F3, Shift+F3", "The next place that was found, the one before"),
-];
-
-const DIALOGS: &[KeyLine] = &[
-    KeyLine::new("Tab, Shift+Tab", "From one thing to the next, to the one before"),
-    KeyLine::new("Enter, Space", "Press a button, open a list"),
-    KeyLine::new("Arrows", "Go through a list, a menu or joined buttons"),
-    KeyLine::new("Esc", "Close a menu or a dialog, cancel"),
-];
-
 /// The line of a command.
 pub(crate) fn get(id: CommandId) -> &'static Command {
     // The table has them in the order of the enumeration.
@@ -324,18 +273,19 @@ pub(crate) fn pressed(ctx: &Context) -> Vec<CommandId> {
     out
 }
 
-/// The places of those whose keys were pressed, which nobody else gets then. Those with Shift or Alt are asked first:
-/// the shorter ones fit too.
+/// The places of those whose keys were pressed, which nobody else gets then. Those with Shift and Alt are asked first, then
+/// those with one of them: the shorter ones fit too.
 pub(crate) fn pressed_of(ctx: &Context, labels: &[&Label]) -> Vec<usize> {
-    let keyed = |more: bool| {
+    let keyed = |more: u8| {
         labels.iter().enumerate().filter_map(move |(at, label)| {
             let keys = label.keys?;
-            ((keys.modifiers.shift || keys.modifiers.alt) == more).then_some((at, keys))
+            let own = u8::from(keys.modifiers.shift) + u8::from(keys.modifiers.alt);
+            (own == more).then_some((at, keys))
         })
     };
     ctx.input_mut(|input| {
         let mut out = Vec::new();
-        for (at, keys) in keyed(true).chain(keyed(false)) {
+        for (at, keys) in [2, 1, 0].into_iter().flat_map(keyed) {
             // Plus without Shift is the other sign of its key.
             let plain = keys.logical_key == Key::Plus && input.consume_key(keys.modifiers, Key::Equals);
             if plain || input.consume_shortcut(&keys) {
@@ -372,13 +322,16 @@ mod tests {
 
     #[test]
     fn keys_with_more_modifiers_win() {
-        for (modifiers, expected) in
-            [(CTRL, CommandId::CloseTab), (CTRL_SHIFT, CommandId::CloseFile), (CTRL_ALT, CommandId::CloseAll)]
-        {
+        for (modifiers, key, expected) in [
+            (CTRL, Key::W, CommandId::CloseTab),
+            (CTRL_SHIFT, Key::W, CommandId::CloseFile),
+            (CTRL_ALT, Key::W, CommandId::CloseAll),
+            (CTRL_ALT, Key::C, CommandId::CopyPicture),
+            (CTRL_ALT_SHIFT, Key::C, CommandId::CopyPixels),
+        ] {
             let ctx = Context::default();
             let modifiers = Modifiers { ctrl: true, ..modifiers };
-            let key =
-                egui::Event::Key { key: Key::W, physical_key: None, pressed: true, repeat: false, modifiers };
+            let key = egui::Event::Key { key, physical_key: None, pressed: true, repeat: false, modifiers };
             let input = egui::RawInput { events: vec![key], ..egui::RawInput::default() };
             let mut found = Vec::new();
             ctx.run_ui(input, |ui| found.extend(pressed(ui.ctx()))).textures_delta.clear();

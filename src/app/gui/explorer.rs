@@ -1,12 +1,13 @@
 //! The explorer: every open file as a lazy tree, with a filter above it.
 
+pub(crate) mod keys;
 mod row;
 mod tree;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use egui::{EventFilter, Key, Ui};
+use egui::{EventFilter, Ui};
 use gander::bytes::error::Error;
 use gander::bytes::limits;
 use gander::data::content::Content;
@@ -17,10 +18,11 @@ use super::commands::{Action, Where};
 use super::facts::Sums;
 use super::files::{File, Files, State};
 use super::icons::Icon;
-use super::search::{self, Hits, Query};
+use super::search::{self, Found, Hits, Query};
 use super::theme::{self, Theme, size, space};
-use super::ui::List;
+use super::ui::{List, keys as key_tables};
 use super::views::Target;
+use keys::{Command, FILTER_KEYS, FilterCommand, KEYS};
 use row::Drawn;
 pub(crate) use row::open_as;
 use tree::{Branch, Child, Row, Trail};
@@ -204,14 +206,13 @@ impl Explorer {
             if response.changed() {
                 self.hit = 0;
             }
-            let pressed = |key| ui.input(|input| input.key_pressed(key));
             // The field gives the focus up itself on Esc and Enter.
-            if (response.has_focus() || response.lost_focus()) && pressed(Key::Escape) {
-                self.filter.clear();
-            }
-            if response.lost_focus() && pressed(Key::Enter) || response.has_focus() && pressed(Key::ArrowDown)
-            {
-                self.focus_list = true;
+            let keyed = response.has_focus() || response.lost_focus();
+            for command in key_tables::pressed(ui, FILTER_KEYS).into_iter().filter(|_| keyed) {
+                match command {
+                    FilterCommand::Clear => self.filter.clear(),
+                    FilterCommand::ToRows => self.focus_list = true,
+                }
             }
         });
     }
@@ -279,16 +280,10 @@ impl Explorer {
                 (self.selected, self.menu_by_key) = (Some(place.clone()), false);
             }
             let about = about(*file, row);
-            let menu = egui::Popup::context_menu(&response.row);
-            // Opened by a key there is no pointer to stand at.
-            let menu = match self.menu_by_key && self.selected.as_ref() == Some(&place) {
-                true => menu.anchor(rect),
-                false => menu,
-            };
-            if menu_asked && self.selected.as_ref() == Some(&place) {
-                egui::Popup::open_id(ui.ctx(), menu.get_id());
-            }
-            menu.accessible_name("Menu of the row").show(|ui| row::menu(ui, &about, files, actions));
+            let selected = self.selected.as_ref() == Some(&place);
+            self.row_menu(ui, &response.row, menu_asked && selected, selected, |ui| {
+                row::menu(ui, &about, files, actions)
+            });
         });
         self.list = list;
         if std::mem::take(&mut self.focus_list) {
@@ -304,6 +299,61 @@ impl Explorer {
             ui.memory_mut(|memory| memory.set_focus_lock_filter(shown.response.id, filter));
             self.keys(ui, shown.page, files, jobs, actions);
         }
+    }
+
+    /// The selected row: its file and the child numbers that lead to it.
+    #[cfg(test)]
+    pub(crate) fn selected(&self) -> Option<(u64, Vec<u64>)> {
+        self.selected.as_ref().map(|place| (place.file, place.trail.clone()))
+    }
+
+    /// The menu of a row; with `asked` it opens now. Opened by a key there is no pointer to stand at.
+    fn row_menu(
+        &self,
+        ui: &Ui,
+        row: &egui::Response,
+        asked: bool,
+        selected: bool,
+        lines: impl FnOnce(&mut Ui),
+    ) {
+        let menu = egui::Popup::context_menu(row);
+        let menu = if self.menu_by_key && selected { menu.anchor(row.rect) } else { menu };
+        if asked {
+            egui::Popup::open_id(ui.ctx(), menu.get_id());
+        }
+        menu.accessible_name("Menu of the row").show(lines);
+    }
+
+    /// What keys do in the rows that the filter leaves: the row to be shown, and where.
+    fn hits_keys(
+        &mut self,
+        ui: &Ui,
+        page: u64,
+        hits: &Hits,
+        actions: &mut Vec<Action>,
+    ) -> Option<(u64, Where)> {
+        let last = (hits.list.len() as u64).saturating_sub(1);
+        let mut chosen = None;
+        for command in key_tables::pressed(ui, KEYS) {
+            match command {
+                Command::Step(step) => {
+                    self.hit = step.from(self.hit, page, last);
+                    chosen = Some((self.hit, Where::Preview));
+                }
+                Command::Keep => chosen = Some((self.hit, Where::Kept)),
+                Command::Menu => {
+                    (self.menu_asked, self.menu_by_key) = (true, true);
+                    ui.ctx().request_repaint();
+                }
+                Command::Copy => {
+                    let found = hits.list.get(self.hit as usize);
+                    actions.extend(found.map(|found| Action::Copy(target_of(found).address())));
+                }
+                // It is a flat list.
+                Command::Unfold | Command::Fold => {}
+            }
+        }
+        chosen
     }
 
     fn act(&mut self, place: Place, did: RowAction, files: &Files, jobs: &Jobs, actions: &mut Vec<Action>) {
@@ -344,53 +394,42 @@ impl Explorer {
     }
 
     fn keys(&mut self, ui: &Ui, page: u64, files: &Files, jobs: &Jobs, actions: &mut Vec<Action>) {
+        for command in key_tables::pressed(ui, KEYS) {
+            self.command(ui, command, page, files, jobs, actions);
+        }
+    }
+
+    fn command(
+        &mut self,
+        ui: &Ui,
+        command: Command,
+        page: u64,
+        files: &Files,
+        jobs: &Jobs,
+        actions: &mut Vec<Action>,
+    ) {
         let Some(place) = self.selected.clone() else {
-            if ui.input(|input| input.key_pressed(Key::ArrowDown)) {
+            if matches!(command, Command::Step(_)) {
                 self.move_to(0, files, jobs, actions);
             }
             return;
         };
         let row = self.row_of_selected(files).unwrap_or(0);
         let last = self.rows(files).saturating_sub(1);
-        let pressed = |key| ui.input(|input| input.key_pressed(key) && input.modifiers.is_none());
-        let steps = [
-            (Key::ArrowUp, row.saturating_sub(1)),
-            (Key::ArrowDown, row + 1),
-            (Key::PageUp, row.saturating_sub(page)),
-            (Key::PageDown, row + page),
-            (Key::Home, 0),
-            (Key::End, last),
-        ];
-        for (key, to) in steps {
-            if pressed(key) {
-                self.move_to(to.min(last), files, jobs, actions);
-                return;
-            }
-        }
-        if pressed(Key::Enter) {
-            self.open(&place, Where::Kept, files, jobs, actions);
-        }
-        if pressed(Key::Menu) || ui.input(|input| input.modifiers.shift_only() && input.key_pressed(Key::F10))
-        {
-            // Drawn where the row is, with the next frame.
-            (self.menu_asked, self.menu_by_key) = (true, true);
-            ui.ctx().request_repaint();
-        }
-        if ui.input(|input| input.events.iter().any(|event| matches!(event, egui::Event::Copy))) {
-            self.copy_address(&place, files, actions, jobs);
-        }
         let open = self.branch(&place, jobs).is_some_and(|branch| branch.open);
-        if pressed(Key::ArrowRight) {
-            if open {
-                self.move_to((row + 1).min(last), files, jobs, actions)
-            } else {
-                self.toggle(&place, Some(true), jobs)
+        match command {
+            Command::Step(step) => self.move_to(step.from(row, page, last), files, jobs, actions),
+            Command::Keep => self.open(&place, Where::Kept, files, jobs, actions),
+            Command::Menu => {
+                // Drawn where the row is, with the next frame.
+                (self.menu_asked, self.menu_by_key) = (true, true);
+                ui.ctx().request_repaint();
             }
-        }
-        if pressed(Key::ArrowLeft) {
-            if open {
-                self.toggle(&place, Some(false), jobs);
-            } else if !place.trail.is_empty() {
+            Command::Copy => self.copy_address(&place, files, actions, jobs),
+            Command::Unfold if open => self.move_to((row + 1).min(last), files, jobs, actions),
+            Command::Unfold => self.toggle(&place, Some(true), jobs),
+            Command::Fold if open => self.toggle(&place, Some(false), jobs),
+            Command::Fold if !place.trail.is_empty() => {
                 let mut up = place;
                 up.trail.pop();
                 self.selected = Some(up);
@@ -398,6 +437,7 @@ impl Explorer {
                     self.list.reveal(row);
                 }
             }
+            Command::Fold => {}
         }
     }
 
@@ -468,6 +508,7 @@ impl Explorer {
         });
         let mut list = std::mem::take(&mut self.list);
         let mut chosen = None;
+        let menu_asked = std::mem::take(&mut self.menu_asked);
         let shown = list.ui(ui, "Found", hits.list.len() as u64, size::ROW, |ui, rect, index| {
             let Some(found) = hits.list.get(index as usize) else { return };
             let drawn = Drawn::found(found, &mut self.sums, jobs);
@@ -476,46 +517,42 @@ impl Explorer {
                 chosen = Some((index, which));
             }
             let about = About { file: found.file, path: found.path.clone(), node: Some(found.node.clone()) };
-            response.row.context_menu(|ui| row::menu(ui, &about, files, actions));
+            if response.row.secondary_clicked() {
+                (self.hit, self.menu_by_key) = (index, false);
+            }
+            let selected = self.hit == index;
+            self.row_menu(ui, &response.row, menu_asked && selected, selected, |ui| {
+                row::menu(ui, &about, files, actions)
+            });
         });
         if std::mem::take(&mut self.focus_list) {
             shown.response.request_focus();
             chosen = (!hits.list.is_empty()).then_some((self.hit, Where::Preview));
         }
-        let last = (hits.list.len() as u64).saturating_sub(1);
         if let Some((index, _)) = &chosen {
             self.hit = *index;
             shown.response.request_focus();
         } else if shown.response.has_focus() {
             let filter = EventFilter { vertical_arrows: true, ..Default::default() };
             ui.memory_mut(|memory| memory.set_focus_lock_filter(shown.response.id, filter));
-            let pressed = |key| ui.input(|input| input.key_pressed(key));
-            for (key, to) in
-                [(Key::ArrowUp, self.hit.saturating_sub(1)), (Key::ArrowDown, (self.hit + 1).min(last))]
-            {
-                if pressed(key) {
-                    self.hit = to;
-                    list.reveal(to);
-                    chosen = Some((to, Where::Preview));
-                }
-            }
-            if pressed(Key::Enter) {
-                chosen = Some((self.hit, Where::Kept));
+            chosen = self.hits_keys(ui, shown.page, &hits, actions);
+            if let Some((to, Where::Preview)) = chosen {
+                list.reveal(to);
             }
         }
         self.list = list;
         if let Some((index, which)) = chosen
             && let Some(found) = hits.list.get(index as usize)
         {
-            let target = Target {
-                file: found.file,
-                document: found.document.clone(),
-                path: found.path.clone(),
-                node: found.node.clone(),
-            };
-            actions.push(Action::Show(target, which));
+            actions.push(Action::Show(target_of(found), which));
         }
     }
+}
+
+/// What a node that was found is shown as.
+fn target_of(found: &Found) -> Target {
+    let Found { file, document, path, node, .. } = found.clone();
+    Target { file, document, path, node }
 }
 
 fn about(file: u64, row: &Row) -> About {

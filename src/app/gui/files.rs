@@ -15,6 +15,7 @@ use gander::jobs::{JobSpec, Jobs, Slot};
 use parking_lot::Mutex;
 
 use super::watch::{Change, Watch};
+use crate::cli::split_target;
 
 /// How far an open file is.
 #[derive(Clone)]
@@ -126,6 +127,17 @@ fn looks_like(task: &Task, path: &Path, options: &Options) -> Option<String> {
     Some(format!("By {by} it was taken for {}.", verdict.format.name))
 }
 
+/// A file that was named, perhaps with a node of it: `FILE#NODE`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Named {
+    /// The number of the file.
+    pub(crate) file: u64,
+    /// Whether it was not open before.
+    pub(crate) is_new: bool,
+    /// The path of the node in it.
+    pub(crate) node: Option<String>,
+}
+
 /// All of them, in the order of opening.
 #[derive(Default)]
 pub(crate) struct Files {
@@ -147,6 +159,24 @@ impl Files {
             watch.follow(&path);
         }
         (self.push(path, Vec::new()), true)
+    }
+
+    /// Opens paths, each of which may name a node behind a `#`. Those without one that are tables of one kind are looked
+    /// at as one table, too.
+    pub(crate) fn open_named(&mut self, paths: &[PathBuf]) -> Vec<Named> {
+        let split = |path: &PathBuf| match path.to_str().map(split_target) {
+            Some((file, node)) if !node.is_empty() => (file, Some(node.to_owned())),
+            _ => (path.clone(), None),
+        };
+        let named: Vec<(PathBuf, Option<String>)> = paths.iter().map(split).collect();
+        let opened = named.iter().map(|(path, node)| {
+            let (file, is_new) = self.open(path);
+            Named { file, is_new, node: node.clone() }
+        });
+        let opened = opened.collect();
+        let whole = named.into_iter().filter(|(_, node)| node.is_none()).map(|(path, _)| path);
+        self.open_together(&whole.collect::<Vec<_>>());
+        opened
     }
 
     /// Several table files of one kind, opened at the same time, as one table beside them, if their

@@ -40,11 +40,14 @@ pub(crate) fn ui(ui: &mut Ui, target: &Target, actions: &mut Vec<Action>) {
     }
 }
 
-/// The menu of a picture or a plot: how it leaves the window.
-pub(crate) fn picture(response: &egui::Response, actions: &mut Vec<Action>) {
+/// The menu of a picture or a plot: how it leaves the window. Of `elements` a pixel may stand for each.
+pub(crate) fn picture(response: &egui::Response, elements: bool, actions: &mut Vec<Action>) {
     response.context_menu(|ui| {
-        if item(ui, Icon::Copy, "Copy the picture") {
+        if item(ui, Icon::Copy, "Copy the picture as seen") {
             actions.push(Action::Do(CommandId::CopyPicture));
+        }
+        if elements && item(ui, Icon::Copy, "Copy the picture, one pixel an element") {
+            actions.push(Action::Do(CommandId::CopyPixels));
         }
         if item(ui, Icon::Export, "Export the picture…") {
             actions.push(Action::Do(CommandId::ExportPicture));

@@ -5,6 +5,7 @@ mod banners;
 mod bar;
 mod capture;
 mod pane;
+mod pixels;
 mod splits;
 #[cfg(test)]
 mod tests;
@@ -331,6 +332,12 @@ impl Tabs {
     /// Exports or copies the next frame of the active tab with the drawing that it is; false where it is none.
     pub(crate) fn capture(&mut self, purpose: Purpose) -> bool {
         self.active.and_then(|id| self.pane_mut(id)).is_some_and(|pane| pane.capture(purpose))
+    }
+
+    /// Copies the picture of the active tab, one pixel an element; what is to be said where there is none.
+    pub(crate) fn copy_pixels(&mut self) -> Result<(), String> {
+        let pane = self.active.and_then(|id| self.pane_mut(id));
+        pane.map_or_else(|| Err("Nothing is shown".to_owned()), Pane::copy_pixels)
     }
 
     /// What *Export…* of the active tab would write; `None` where there is nothing yet.

@@ -188,6 +188,8 @@ pub(crate) enum ValuePlace {
     Element(Arc<dyn Array>, Vec<u64>),
     /// All of a node.
     Node(Arc<Node>),
+    /// The value of an attribute of a node.
+    Attribute(Arc<Node>, String),
 }
 
 impl StoredValue {
@@ -215,11 +217,20 @@ impl StoredValue {
         told.then(|| StoredValue::new(node.name.clone(), ValuePlace::Node(node.clone())))
     }
 
+    /// An attribute of a node, where it may be told where that lies.
+    pub(crate) fn attribute(node: &Arc<Node>, name: &str) -> Option<Self> {
+        let place = || ValuePlace::Attribute(node.clone(), name.to_owned());
+        node.places.as_ref().map(|_| StoredValue::new(format!("attribute {name}"), place()))
+    }
+
     /// Where it lies; reads what tells it.
     pub(crate) fn location(&self, task: &Task) -> gander::Result<Option<Location>> {
         match &self.place {
             ValuePlace::Cell(table, row, column) => table.location(task, *row, *column),
             ValuePlace::Element(array, index) => array.location(task, index),
+            ValuePlace::Attribute(node, name) => {
+                node.places.as_ref().map_or(Ok(None), |places| places.attribute(task, name))
+            }
             ValuePlace::Node(node) => match (&node.places, &node.content) {
                 (Some(places), _) if places.is_member() => places.location(task),
                 (_, Some(Content::Array(array))) => {
@@ -239,6 +250,10 @@ impl StoredValue {
             }
             ValuePlace::Element(array, index) => (Arc::as_ptr(array).cast::<()>() as usize, index.clone()),
             ValuePlace::Node(node) => (Arc::as_ptr(node) as usize, Vec::new()),
+            ValuePlace::Attribute(node, name) => {
+                let number = node.attributes.iter().position(|(own, _)| own == name);
+                (Arc::as_ptr(node) as usize, vec![number.unwrap_or(0) as u64])
+            }
         }
     }
 }

@@ -5,7 +5,7 @@
 //! - [`LongText`]: a text of any length; [`json`]: JSON as the text that it is, [`JsonTree`]: the same as a tree;
 //! - [`canvas`]: a camera over a plane of elements, for heat maps and images;
 //! - [`drop_down`]: a button that opens a menu; [`splitter`]: the border between two parts; [`TabLook`]: a tab of a strip;
-//! - [`spoken_line`]: what is painted, for screen readers; [`KeyLine`]: keys in words;
+//! - [`spoken_line`]: what is painted, for screen readers; [`keys`]: tables of keys;
 //! - [`svg`]: what was painted as a drawing;
 //! - [`elided`]: a line of text that is cut where it does not fit; [`key_value`]: a name and a value in a row.
 //!
@@ -16,9 +16,9 @@ mod drop_down;
 mod elided;
 pub(crate) mod json;
 mod json_tree;
-mod key_line;
+pub(crate) mod keys;
 mod list;
-mod long_text;
+pub(crate) mod long_text;
 pub(crate) mod rows;
 mod scroll;
 mod splitter;
@@ -29,7 +29,7 @@ mod tab;
 pub(crate) use drop_down::{drop_button, drop_down, drop_form};
 pub(crate) use elided::{elided, key_value, paint_elided};
 pub(crate) use json_tree::JsonTree;
-pub(crate) use key_line::KeyLine;
+pub(crate) use keys::{KeyLine, Keys};
 pub(crate) use list::List;
 pub(crate) use long_text::LongText;
 pub(crate) use scroll::{RowPosition, ScrollBar, Scrolled};

@@ -16,6 +16,7 @@ pub(crate) mod group;
 mod harness;
 mod hex;
 pub(crate) mod image;
+pub(crate) mod keys;
 mod model;
 pub(crate) mod record;
 pub(crate) mod references;

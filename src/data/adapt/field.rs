@@ -233,7 +233,9 @@ impl Array for FieldArray {
         let start = match &self.field.place {
             Place::Byte(start) => *start,
             Place::Column(place) => match place.as_slice() {
-                [n] if self.field.shape.is_empty() => return Ok(location.nth_field(*n)),
+                [n] if self.field.shape.is_empty() => {
+                    return location.nth_field(*n).map(|field| field.followed(task)).transpose();
+                }
                 _ => return Ok(Some(location.of_unit())),
             },
         };

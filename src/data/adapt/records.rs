@@ -269,7 +269,7 @@ impl Table for ArrayTable {
             return Ok(Some(location));
         }
         if let Some(field) = location.clone().nth_field(column) {
-            return Ok(Some(field));
+            return field.followed(task).map(Some);
         }
         let dtype = self.array.dtype();
         let Some(field) = dtype.record().and_then(|record| record.fields.get(column)) else {

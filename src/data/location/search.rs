@@ -32,6 +32,31 @@ pub fn find(task: &Task, root: &Arc<Node>, byte: &BytePlace) -> Result<Option<Fo
     Search { task, byte, left: ASKED }.at(root, "", 0)
 }
 
+/// What of the table or array of a node a byte is of: for whoever asks for one byte after the other. `None` where it is
+/// none of its bytes, or the node has no such content.
+///
+/// # Errors
+/// Only that the work was cancelled: of what cannot be read nothing is told.
+pub fn find_in(task: &Task, path: &str, node: &Arc<Node>, byte: &BytePlace) -> Result<Option<Found>> {
+    let owner = owner(task, node, byte)?;
+    Ok(owner.map(|owner| Found {
+        path: path.to_owned(),
+        node: node.clone(),
+        owner: Some(owner),
+        whole: None,
+    }))
+}
+
+/// What a node's own content says of a byte.
+fn owner(task: &Task, node: &Node, byte: &BytePlace) -> Result<Option<Owner>> {
+    let owner = match &node.content {
+        Some(Content::Table(table)) => table.owner(task, byte),
+        Some(Content::Array(array)) => array.owner(task, byte),
+        _ => Ok(None),
+    };
+    Ok(owner.unless_cancelled()?.ok().flatten())
+}
+
 struct Search<'a> {
     task: &'a Task,
     byte: &'a BytePlace,
@@ -46,12 +71,7 @@ impl Search<'_> {
             return Ok(None);
         }
         let Ok(node) = node.resolved(self.task).unless_cancelled()? else { return Ok(None) };
-        let owner = match &node.content {
-            Some(Content::Table(table)) => table.owner(self.task, self.byte),
-            Some(Content::Array(array)) => array.owner(self.task, self.byte),
-            _ => Ok(None),
-        };
-        if let Ok(Some(owner)) = owner.unless_cancelled()? {
+        if let Some(owner) = owner(self.task, &node, self.byte)? {
             return Ok(Some(Found { path: path.to_owned(), node, owner: Some(owner), whole: None }));
         }
         if let Some(places) = &node.places

@@ -309,6 +309,8 @@ pub struct ImageSpec {
     pub channel: Option<usize>,
     /// Black and white; by the type where nothing is set.
     pub window: Option<(f64, f64)>,
+    /// Of what they are taken where nothing is set.
+    pub scope: RangeScope,
     /// Two or four channels have no alpha among them.
     pub opaque: bool,
 }
@@ -325,6 +327,19 @@ pub fn usual_window(dtype: &DType, summary: &ValueSummary) -> (f64, f64) {
         _ if dtype.is_float() && low >= -1.0 && high <= 1.0 => (-1.0, 1.0),
         _ if low < high => (low, high),
         _ => (low.min(0.0), high.max(1.0)),
+    }
+}
+
+impl ImageSpec {
+    /// This one with the black and white of samples of this type, of which this is known, where nothing is set.
+    pub fn fixed(self, dtype: &DType, summary: &ValueSummary) -> Self {
+        ImageSpec { window: self.window.or_else(|| Some(usual_window(dtype, summary))), ..self }
+    }
+
+    /// This one, read from outside, with nothing in it that no person could choose.
+    pub fn checked(self) -> Self {
+        let window = self.window.filter(|(low, high)| low.is_finite() && high.is_finite());
+        ImageSpec { window, opaque: false, ..self }
     }
 }
 

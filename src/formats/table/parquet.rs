@@ -3,6 +3,7 @@
 //! Opening reads the footer only. Specification: <https://parquet.apache.org/docs/file-format/>.
 
 mod corrected;
+mod deltas;
 mod elements;
 mod facts;
 mod footer;

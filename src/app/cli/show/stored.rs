@@ -183,18 +183,12 @@ fn text(location: &Location) -> String {
     if let Some(encoding) = location.encoding.as_ref().filter(|encoding| !encoding.is_empty()) {
         out.push_str(&format!("encoding: {encoding}\n"));
     }
-    match (&location.within, location.exact()) {
-        (_, Some(exact)) => out.push_str(&format!("value: {}\n", bytes(&location.base(exact).1))),
-        (Some(within), None) => {
-            out.push_str(&format!("value: {} of the decoded {}\n", bytes(&within.bytes), location.unit));
-        }
-        (None, None) if location.absent => out.push_str("value: no bytes of its own (null or fill value)\n"),
-        (None, None) => {}
-    }
-    if let Some(bits) = location.within.as_ref().and_then(|within| within.bits.as_ref()) {
-        out.push_str(&format!("bits: {} to {} of these bytes, the lowest first\n", bits.start, bits.end));
-    }
+    value("value", location, &mut out);
     for part in &location.parts {
+        if part.location.is_beside(location) {
+            value(part.what, &part.location, &mut out);
+            continue;
+        }
         let inner = text(&part.location);
         if part.what != part.location.unit {
             out.push_str(&format!("{}:\n", part.what));
@@ -205,6 +199,21 @@ fn text(location: &Location) -> String {
             .for_each(|line| out.push_str(&format!("  {line}\n")));
     }
     out
+}
+
+/// Where in its unit a value stands, which is called `what`.
+fn value(what: &str, location: &Location, out: &mut String) {
+    match (&location.within, location.exact()) {
+        (_, Some(exact)) => out.push_str(&format!("{what}: {}\n", bytes(&location.base(exact).1))),
+        (Some(within), None) => {
+            out.push_str(&format!("{what}: {} of the decoded {}\n", bytes(&within.bytes), location.unit));
+        }
+        (None, None) if location.absent => out.push_str("value: no bytes of its own (null or fill value)\n"),
+        (None, None) => {}
+    }
+    if let Some(bits) = location.within.as_ref().and_then(|within| within.bits.as_ref()) {
+        out.push_str(&format!("bits: {} to {} of these bytes, the lowest first\n", bits.start, bits.end));
+    }
 }
 
 /// For programs: as `CLI.md` says.

@@ -149,6 +149,7 @@ impl App {
             CommandId::Export if self.tabs.capture(Purpose::Export) => ctx.request_repaint(),
             CommandId::ExportPicture => self.capture(ctx, Purpose::ExportPicture),
             CommandId::CopyPicture => self.capture(ctx, Purpose::Copy),
+            CommandId::CopyPixels => self.copy_pixels(ctx),
             CommandId::Export => match self.tabs.export() {
                 Some(export) => self.actions.push(export),
                 None => self.say(ctx, "There is nothing to export yet"),
@@ -208,6 +209,14 @@ impl App {
             CommandId::Keys => self.dialogs.open(Dialog::keys(self.tabs.view_commands())),
             CommandId::About => self.dialogs.open(Dialog::About),
         }
+    }
+
+    /// Copies what is shown with one pixel an element.
+    fn copy_pixels(&mut self, ctx: &Context) {
+        if let Err(words) = self.tabs.copy_pixels() {
+            self.say(ctx, words);
+        }
+        ctx.request_repaint();
     }
 
     /// Takes a picture of what is shown.

@@ -16,6 +16,12 @@ impl App {
         }
     }
 
+    /// A tab for a node of a file, which is looked for once the file is there.
+    pub(super) fn show_node(&mut self, id: u64, path: &str) {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        self.tabs.show_later(TabContent::Node(NodeRef::new(id, path)), name);
+    }
+
     /// Lets the tab of a file that was just opened begin with the node that the file names for it.
     fn begin(&mut self, id: u64) {
         if let Some(State::Ready(document)) = self.files.get(id).map(|file| &file.state)

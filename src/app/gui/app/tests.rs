@@ -25,6 +25,7 @@ mod palette;
 mod snapshots;
 mod soak;
 mod start;
+mod stored;
 
 /// A window that starts with its first frame.
 #[derive(Default)]
@@ -43,8 +44,7 @@ impl Window {
             let wake = waker.clone();
             let jobs = Jobs::new(move || wake.wake());
             let mut files = Files::default();
-            let named = paths.iter().map(|path| files.open(path).0).collect();
-            files.open_together(&paths);
+            let named = files.open_named(&paths);
             files.poll(&jobs);
             let session = std::mem::take(&mut window.session);
             let settings = (SettingsFile::default(), window.settings.clone(), Vec::new());

@@ -1,11 +1,15 @@
 //! F1: every command with its keys, and the keys of trees, grids and pictures.
 
-use egui::{Grid, RichText, ScrollArea, TextEdit, Ui};
+use egui::{RichText, ScrollArea, TextEdit, Ui};
 
 use super::{head, room};
-use crate::gui::commands::{self, COMMANDS, Label, Menu};
+use crate::gui::commands::{COMMANDS, Label, Menu};
+use crate::gui::explorer::keys as explorer;
+use crate::gui::grid;
 use crate::gui::theme::{self, Theme, space};
-use crate::gui::ui::KeyLine;
+use crate::gui::ui::{KeyLine, canvas, keys, long_text};
+use crate::gui::views::array::keys as array;
+use crate::gui::views::keys as views;
 
 /// The state of the list.
 #[derive(Default)]
@@ -44,7 +48,7 @@ impl Keys {
             }
             let rows: Vec<(String, String)> = self.of_view.iter().map(|label| row(label)).collect();
             section(ui, "What is shown", &rows, &wanted);
-            for (title, lines) in commands::places() {
+            for (title, lines) in places() {
                 let of_line = |line: &KeyLine| (line.keys.to_owned(), line.words.to_owned());
                 let rows: Vec<(String, String)> = lines.into_iter().map(of_line).collect();
                 section(ui, title, &rows, &wanted);
@@ -52,6 +56,52 @@ impl Keys {
         });
         close
     }
+}
+
+/// Keys that are no commands, by where they work: the tables that those obey who have the keyboard there.
+fn places() -> Vec<(&'static str, Vec<&'static KeyLine>)> {
+    let mouse = |lines: &'static [KeyLine]| lines.iter();
+    let pictures = keys::lines(canvas::KEYS).into_iter().chain(keys::lines(array::FRAME_KEYS));
+    let lines = keys::lines(array::LINE_KEYS);
+    let texts = keys::lines(views::TEXT_KEYS).into_iter().chain(keys::lines(long_text::KEYS));
+    let tiles = keys::lines(views::GALLERY_KEYS).into_iter().chain(keys::lines(views::GALLERY_COLLAPSE));
+    let rows = keys::lines(explorer::KEYS).into_iter().chain(keys::lines(explorer::FILTER_KEYS));
+    let slices = keys::lines(array::SLICE_KEYS).into_iter().chain(keys::lines(array::ARRAY_KEYS));
+    vec![
+        ("Explorer", rows.collect()),
+        ("Tables and numbers", keys::lines(grid::keys::KEYS)),
+        ("One record", keys::lines(views::RECORD_KEYS)),
+        ("Gallery", tiles.collect()),
+        ("Arrays", slices.collect()),
+        ("Pictures and lines", mouse(MOUSE).chain(pictures).chain(lines).collect()),
+        ("Graphs", keys::lines(views::GRAPH_KEYS)),
+        ("Texts", texts.collect()),
+        ("Bytes", keys::lines(views::HEX_KEYS)),
+        ("Find", keys::lines(views::FOUND_KEYS)),
+        ("Dialogs and menus", mouse(DIALOGS).collect()),
+    ]
+}
+
+const MOUSE: &[KeyLine] =
+    &[KeyLine::new("Wheel, drag", "Zoom and move"), KeyLine::new("Double click", "All in sight")];
+
+const DIALOGS: &[KeyLine] = &[
+    KeyLine::new("Tab, Shift+Tab", "From one thing to the next, to the one before"),
+    KeyLine::new("Enter, Space", "Press a button, open a list"),
+    KeyLine::new("Arrows", "Go through a list, a menu or joined buttons"),
+    KeyLine::new("Esc", "Close a menu or a dialog, cancel"),
+];
+
+/// The width of the keys beside their words.
+const KEYS: f32 = 230.0;
+
+/// A text of a row, in as many lines as it needs.
+fn cell(ui: &mut Ui, width: f32, text: RichText) {
+    let column = egui::Layout::top_down(egui::Align::Min);
+    ui.allocate_ui_with_layout(egui::vec2(width, 0.0), column, |ui| {
+        ui.set_width(width);
+        ui.add(egui::Label::new(text).wrap());
+    });
 }
 
 fn section(ui: &mut Ui, title: &str, rows: &[(String, String)], wanted: &str) {
@@ -62,12 +112,12 @@ fn section(ui: &mut Ui, title: &str, rows: &[(String, String)], wanted: &str) {
         return;
     }
     theme::section_head(ui, title, None);
-    Grid::new(title).num_columns(2).min_col_width(230.0).spacing([space::S4, 0.0]).show(ui, |ui| {
-        for (keys, words) in rows {
-            ui.label(theme::mono(keys).color(theme.text));
-            ui.label(RichText::new(words).color(theme.dim));
-            ui.end_row();
-        }
-    });
+    for (keys, words) in rows {
+        ui.horizontal_top(|ui| {
+            ui.spacing_mut().item_spacing.x = space::S4;
+            cell(ui, KEYS, theme::mono(keys).color(theme.text));
+            cell(ui, ui.available_width(), RichText::new(words).color(theme.dim));
+        });
+    }
     ui.add_space(space::S3);
 }

@@ -413,7 +413,22 @@ impl Branch {
                 found => return found,
             }
         }
-        Trail::Unknown
+        // A child that was never opened is among those that were read.
+        let found = self.pages.iter().find_map(|(page, read)| {
+            let read = read.slot.peek(&read.whole).value?;
+            let is_it = |node: &Arc<Node>| {
+                path.ends_with(&node.name) && self.node.child_path(&self.path, node) == path
+            };
+            let at = read.0.iter().position(is_it)?;
+            Some(page * PAGE + at as u64)
+        });
+        match found {
+            Some(child) => {
+                self.open = true;
+                Trail::There(vec![child])
+            }
+            None => Trail::Unknown,
+        }
     }
 }
 

@@ -173,8 +173,14 @@ impl Grid {
             _ if cell.text.is_empty() => return false,
             _ => {}
         }
-        let room = (inner.width() - padding(painter, cell)).max(0.0);
-        let galley = lay_out(painter, cell, theme, room, self.wrap(), color);
+        let padding = padding(painter, cell);
+        let mut room = (inner.width() - padding).max(0.0);
+        let mut galley = lay_out(painter, cell, theme, room, self.wrap(), color);
+        // Points stand below each other as far as no digit has to go for it.
+        if galley.elided && padding > 0.0 {
+            galley = lay_out(painter, cell, theme, inner.width(), self.wrap(), color);
+            room = room.max(galley.size().x);
+        }
         let elided = galley.elided || cell.text.len() > DRAWN_CHARACTERS * 4;
         let x = match side {
             Side::Left => inner.left(),

@@ -105,7 +105,7 @@ impl Selection {
 
 /// A movement of the cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(crate) enum Step {
     Up,
     Down,
     Left,

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use egui::{Align2, Role, Sense, TextEdit, Ui, WidgetInfo, pos2, vec2};
+use egui::{Align2, Response, Role, Sense, TextEdit, Ui, WidgetInfo, pos2, vec2};
 use gander::bytes::error::Result;
 use gander::bytes::task::Task;
 use gander::data::node::{Node, Value};
@@ -13,6 +13,7 @@ use serde::de::IgnoredAny;
 use super::details::Known;
 use crate::gui::commands::Action;
 use crate::gui::icons::Icon;
+use crate::gui::target::{BytesOf, StoredValue};
 use crate::gui::theme::{self, Theme, body_font, icon_family, mono_font, size, space};
 use crate::gui::ui::{json, key_value, paint_elided, rows};
 use crate::gui::views::Target;
@@ -114,7 +115,12 @@ impl Attributes {
                 _ => row,
             };
             let Some((name, value)) = all.get(item) else { return };
-            if let Some(copy) = line(ui, name, value, &mut self.follow, actions) {
+            let bytes = match list {
+                List::Node(node) => StoredValue::attribute(node, name),
+                List::Column(_) => None,
+            };
+            let bytes = bytes.map(|value| BytesOf { node: target.place(), value, decoded: false });
+            if let Some(copy) = line(ui, (name, value), bytes, &mut self.follow, actions) {
                 self.text.clear();
                 self.asked = Some(Asked { list: list.clone(), item, copy });
                 ui.ctx().request_repaint();
@@ -205,8 +211,8 @@ fn references(value: &Value) -> Vec<String> {
 /// Draws an attribute; whether its value is to be read in full (`false`) or copied (`true`).
 fn line(
     ui: &mut Ui,
-    name: &str,
-    value: &Value,
+    (name, value): (&str, &Value),
+    bytes: Option<BytesOf>,
     follow: &mut ReferenceResolver,
     actions: &mut Vec<Action>,
 ) -> Option<bool> {
@@ -215,8 +221,7 @@ fn line(
     let reference = looks_like_one(&text) && !structured;
     let long = structured || reference || text.chars().count() > LONG || text.contains('\n');
     if !long {
-        key_value(ui, name, &text);
-        return None;
+        return menu(&key_value(ui, name, &text), (name, value), bytes, follow, actions);
     }
     let theme = Theme::of(ui);
     let (rect, response) =
@@ -245,6 +250,18 @@ fn line(
         let followed = matches!(value, Value::Text(text) if reference && follow.try_text(name, text));
         asked = (!followed).then_some(false);
     }
+    menu(&response, (name, value), bytes, follow, actions).or(asked)
+}
+
+/// The menu of an attribute; whether its value is to be copied.
+fn menu(
+    response: &Response,
+    (name, value): (&str, &Value),
+    bytes: Option<BytesOf>,
+    follow: &mut ReferenceResolver,
+    actions: &mut Vec<Action>,
+) -> Option<bool> {
+    let mut asked = None;
     response.context_menu(|ui| {
         for reference in references(value) {
             if ui.button(format!("Go to {reference}")).clicked() {
@@ -258,6 +275,12 @@ fn line(
         }
         if ui.button("Copy name").clicked() {
             actions.push(Action::Copy(name.to_owned()));
+            ui.close();
+        }
+        if let Some(bytes) = bytes
+            && ui.button("Show bytes").clicked()
+        {
+            actions.push(Action::ShowBytes(bytes));
             ui.close();
         }
     });

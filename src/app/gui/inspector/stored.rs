@@ -2,7 +2,7 @@
 
 use egui::Ui;
 use gander::bytes::display;
-use gander::data::location::Location;
+use gander::data::location::{Location, Part};
 use gander::jobs::{JobSpec, Jobs, Slot};
 
 use super::section;
@@ -20,6 +20,8 @@ pub(super) struct Stored {
 /// What is said of a place.
 struct Told {
     lines: Vec<(&'static str, String)>,
+    /// Other bytes that the value is made of.
+    parts: Vec<(String, String)>,
     /// Whether there is a decoded unit to look at beside the file.
     decoded: bool,
 }
@@ -55,7 +57,26 @@ impl Told {
         if let Some(bits) = location.within.as_ref().and_then(|within| within.bits.as_ref()) {
             lines.push(("Bits", format!("{} to {}", bits.start, bits.end)));
         }
-        Told { lines, decoded: !location.is_plain() }
+        let mut parts: Vec<(String, String)> = Vec::new();
+        for (n, part) in location.parts.iter().enumerate() {
+            // Those that are called alike are told once.
+            let is_known = |other: &Part| other.what == part.what;
+            if location.parts.iter().take(n).any(is_known) {
+                continue;
+            }
+            let words = match (&part.location.within, part.location.is_beside(location)) {
+                (Some(within), true) if !location.is_plain() => {
+                    format!("decoded at 0x{:x}, {}", within.bytes.start, length(&within.bytes))
+                }
+                _ => {
+                    let (_, range) = part.location.base(part.location.shown());
+                    format!("at 0x{:x}, {}", range.start, length(&range))
+                }
+            };
+            let name = part.what.chars().take(1).flat_map(char::to_uppercase);
+            parts.push((name.chain(part.what.chars().skip(1)).collect(), words));
+        }
+        Told { lines, parts, decoded: !location.is_plain() }
     }
 }
 
@@ -80,6 +101,9 @@ impl Stored {
             theme::section_head(ui, "Stored", Some((&value.what, theme::Theme::of(ui).dim)));
             ui.add_space(space::S2);
             for (name, words) in &told.lines {
+                key_value(ui, name, words);
+            }
+            for (name, words) in &told.parts {
                 key_value(ui, name, words);
             }
             ui.add_space(space::S2);

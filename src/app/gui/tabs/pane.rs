@@ -7,6 +7,7 @@ use gander::bytes::error::Error;
 use gander::bytes::source::Source;
 use gander::bytes::task::Task;
 use gander::data::content::Content;
+use gander::data::format::Data;
 use gander::data::media::payload;
 use gander::data::node::{Children, Node};
 use gander::data::open::Document;
@@ -15,6 +16,7 @@ use gander::jobs::{JobSpec, Jobs, Slot};
 use serde_json::Value;
 
 use super::capture::{Capture, Purpose};
+use super::pixels::PixelsCopy;
 use super::{TabsCx, banners};
 use crate::gui::commands::{self, Action, CommandId, Label};
 use crate::gui::explorer::open_as;
@@ -51,14 +53,19 @@ pub(crate) struct Pane {
     danger: Danger,
     /// The picture of it that is being taken.
     capture: Option<Capture>,
+    /// Its picture that is being copied pixel by pixel.
+    copying: Option<PixelsCopy>,
 }
 
 /// A node that a tab shows.
 struct Part {
     /// The node as it was clicked, perhaps not looked into.
     node: Option<Arc<Node>>,
-    found: Slot<usize, Arc<Node>>,
+    found: Slot<usize, Place>,
 }
+
+/// A node, and its path as the tree has it.
+type Place = (String, Arc<Node>);
 
 /// A view, and the nodes that it was made for.
 struct Shown {
@@ -102,6 +109,7 @@ impl Pane {
             focus_request: FocusRequest::No,
             danger: Danger::default(),
             capture: None,
+            copying: None,
         }
     }
 
@@ -202,6 +210,18 @@ impl Pane {
         can
     }
 
+    /// Copies the picture that it shows, one pixel an element; what is to be said where it is none.
+    pub(super) fn copy_pixels(&mut self) -> Result<(), String> {
+        let pictures = self.shown.as_ref().map_or_else(Vec::new, |shown| shown.view.pictures());
+        let image = pictures.into_iter().find_map(|(_, data)| match data {
+            Data::Image(image) => Some(image),
+            _ => None,
+        });
+        let image = image.ok_or("This view shows no elements as pixels")?;
+        self.copying = Some(PixelsCopy::new(image)?);
+        Ok(())
+    }
+
     /// What *Export…* would write; `None` where there is nothing yet.
     pub(super) fn export(&self) -> Option<ExportSource> {
         let shown = self.shown.as_ref()?;
@@ -293,8 +313,8 @@ impl Pane {
         }
         let mut targets = Vec::new();
         for ((place, part), document) in self.content.nodes().iter().zip(&self.parts).zip(documents) {
-            let node = part.find(place, &document, jobs, &self.name)?;
-            targets.push(Target { file: place.file, document, path: place.path.clone(), node });
+            let (path, node) = part.find(place, &document, jobs, &self.name)?;
+            targets.push(Target { file: place.file, document, path, node });
         }
         let start = std::mem::replace(&mut self.start, QueryStart::Empty);
         let Some(mut view) = views::make(&self.content, &targets, start) else {
@@ -306,6 +326,7 @@ impl Pane {
         }
         if let (TabContent::Node(_), [target]) = (&self.content, targets.as_slice()) {
             self.name = target.tab_words();
+            self.content = TabContent::Node(target.place());
         }
         self.shown = Some(Shown { targets, view });
         Ok(())
@@ -338,6 +359,10 @@ impl Pane {
         let focus = active && free && std::mem::take(&mut self.focus_request) != FocusRequest::No;
         let Some(Shown { targets, view }) = &mut self.shown else { return };
         let mut cx = view_cx(cx, targets, active, focus);
+        if let Some(done) = self.copying.as_ref().and_then(|copying| copying.step(ui.ctx(), cx.jobs)) {
+            cx.actions.push(done);
+            self.copying = None;
+        }
         if let Some(request) = self.asked.take() {
             view.request(&request, &mut cx);
         }
@@ -431,15 +456,15 @@ impl Part {
         document: &Arc<Document>,
         jobs: &Jobs,
         name: &str,
-    ) -> Result<Arc<Node>, NoView> {
+    ) -> Result<Place, NoView> {
         if let Some(node) = self.node.as_ref().filter(|node| !matches!(node.children, Children::Lazy(_))) {
-            return Ok(node.clone());
+            return Ok((place.path.clone(), node.clone()));
         }
         let key = Arc::as_ptr(document) as usize;
         let (document, path, node) = (document.clone(), place.path.clone(), self.node.clone());
         let title = format!("looking into {name}");
         let shown = self.found.get(jobs, &key, JobSpec::view(title), move |task| match node {
-            Some(node) => node.resolved(task),
+            Some(node) => Ok((path, node.resolved(task)?)),
             None => named(task, &document, &path),
         });
         match shown.answer() {
@@ -450,13 +475,19 @@ impl Part {
     }
 }
 
-/// The node at a path: one of the tree, or what a cell of a table holds.
-fn named(task: &Task, document: &Document, path: &str) -> gander::Result<Arc<Node>> {
-    let found = match document.root.find(task, path)? {
-        Some(node) => Some(node),
-        None => payload::at(task, gander::formats::ALL, &document.source, &document.root, path)?,
-    };
-    found.ok_or_else(|| Error::malformed(format!("tree: there is no node {path:?} in this file any more")))
+/// The node at a path: one of the tree, or what a cell of a table holds. The separator before the first name may be left
+/// out.
+fn named(task: &Task, document: &Document, path: &str) -> gander::Result<Place> {
+    let root = &document.root;
+    if let Some(node) = root.find(task, path)? {
+        let begins = path.is_empty() || path.starts_with(root.resolved(task)?.separator);
+        let separator = if begins { "" } else { root.resolved(task)?.separator };
+        return Ok((format!("{separator}{path}"), node));
+    }
+    let held = payload::at(task, gander::formats::ALL, &document.source, root, path)?;
+    let held =
+        held.ok_or_else(|| Error::malformed(format!("tree: there is no node {path:?} in this file")))?;
+    Ok((path.to_owned(), held))
 }
 
 /// An open file's document, or why it is not there.

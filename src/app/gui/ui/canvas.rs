@@ -7,17 +7,41 @@
 use std::sync::Arc;
 
 use egui::epaint::{Mesh, Vertex};
-use egui::{Color32, Key, Pos2, Rect, Response, Shape, TextureId, Ui, Vec2, pos2, vec2};
+use egui::{Color32, Key, Modifiers, Pos2, Rect, Response, Shape, TextureId, Ui, Vec2, pos2, vec2};
 use gander::data::plane::Orientation;
 use gander::data::region::Span;
 use serde::{Deserialize, Serialize};
 
 use crate::gui::texture::Texture;
 use crate::gui::theme::{self, Theme, space};
-use crate::gui::ui::elided;
+use crate::gui::ui::{Keys, elided, keys};
 
 /// Points of an element when it is largest.
 const LARGEST: f64 = 120.0;
+
+/// What a key means to a camera.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ZoomCommand {
+    In,
+    Out,
+    Fit,
+}
+
+/// The keys of every camera.
+pub(crate) static KEYS: &[Keys<ZoomCommand>] = &[
+    Keys::new(
+        "Plus, Minus",
+        "Zoom into a picture, out of it",
+        &[
+            (Modifiers::NONE, Key::Plus, ZoomCommand::In),
+            (Modifiers::SHIFT, Key::Plus, ZoomCommand::In),
+            // Where Plus is the other sign of its key.
+            (Modifiers::NONE, Key::Equals, ZoomCommand::In),
+            (Modifiers::NONE, Key::Minus, ZoomCommand::Out),
+        ],
+    ),
+    Keys::new("0", "All of a picture in sight", &[(Modifiers::NONE, Key::Num0, ZoomCommand::Fit)]),
+];
 
 /// How elements are shaped on the screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -222,19 +246,13 @@ impl Camera {
 
     fn keys(&mut self, ui: &Ui, sight: &Viewport) {
         let middle = sight.rect.center();
-        ui.input(|input| {
-            if input.modifiers.any() && !input.modifiers.shift_only() {
-                return;
+        for zoom in keys::pressed(ui, KEYS) {
+            match zoom {
+                ZoomCommand::In => self.zoom_by(sight, 1.25, middle),
+                ZoomCommand::Out => self.zoom_by(sight, 0.8, middle),
+                ZoomCommand::Fit => self.fit = true,
             }
-            for (key, factor) in [(Key::Plus, 1.25), (Key::Equals, 1.25), (Key::Minus, 0.8)] {
-                if input.key_pressed(key) {
-                    self.zoom_by(sight, factor, middle);
-                }
-            }
-            if input.key_pressed(Key::Num0) {
-                self.fit = true;
-            }
-        });
+        }
     }
 
     /// What is seen where.

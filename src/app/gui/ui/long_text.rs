@@ -6,15 +6,39 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use egui::accesskit::Role;
-use egui::{Key, Label, Layout, Rect, ScrollArea, TextEdit, Ui, UiBuilder};
+use egui::{Key, Label, Layout, Modifiers, Rect, ScrollArea, TextEdit, Ui, UiBuilder};
 use gander::bytes::display;
 use gander::bytes::error::Result;
 use gander::bytes::task::Task;
 use gander::jobs::{JobSpec, Jobs, Slot};
 
+use super::keys::{self, Keys};
 use super::list::{List, ListShown};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
+
+/// How a long text is scrolled by a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scroll {
+    Lines(i64),
+    Pages(i64),
+    First,
+    Last,
+}
+
+/// The keys of long texts.
+pub(crate) static KEYS: &[Keys<Scroll>] = &[Keys::new(
+    "Up, Down, Page Up, Page Down, Home, End",
+    "Scroll a long text",
+    &[
+        (Modifiers::NONE, Key::ArrowUp, Scroll::Lines(-1)),
+        (Modifiers::NONE, Key::ArrowDown, Scroll::Lines(1)),
+        (Modifiers::NONE, Key::PageUp, Scroll::Pages(-1)),
+        (Modifiers::NONE, Key::PageDown, Scroll::Pages(1)),
+        (Modifiers::NONE, Key::Home, Scroll::First),
+        (Modifiers::NONE, Key::End, Scroll::Last),
+    ],
+)];
 
 /// Texts of at most so many bytes are one label.
 const LABEL: usize = 16 << 10;
@@ -176,18 +200,15 @@ impl LongText {
         let filter = egui::EventFilter { vertical_arrows: true, ..Default::default() };
         ui.memory_mut(|memory| memory.set_focus_lock_filter(shown.response.id, filter));
         let (top, page, last) = (self.list.top(), shown.page.max(1), rows.saturating_sub(1));
-        for (key, to) in [
-            (Key::ArrowUp, top.saturating_sub(1)),
-            (Key::ArrowDown, top.saturating_add(1)),
-            (Key::PageUp, top.saturating_sub(page)),
-            (Key::PageDown, top.saturating_add(page)),
-            (Key::Home, 0),
-            (Key::End, last),
-        ] {
-            if ui.input(|input| input.key_pressed(key)) {
-                self.list.scroll_to(to.min(last));
-                ui.ctx().request_repaint();
-            }
+        for scroll in keys::pressed(ui, KEYS) {
+            let to = match scroll {
+                Scroll::Lines(by) => top.saturating_add_signed(by),
+                Scroll::Pages(by) => top.saturating_add_signed(by * i64::try_from(page).unwrap_or(1)),
+                Scroll::First => 0,
+                Scroll::Last => last,
+            };
+            self.list.scroll_to(to.min(last));
+            ui.ctx().request_repaint();
         }
     }
 

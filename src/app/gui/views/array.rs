@@ -18,6 +18,7 @@ mod cursor;
 pub(super) mod dims;
 mod field_view;
 pub(super) mod histogram;
+pub(crate) mod keys;
 pub(super) mod layer;
 pub(super) mod lines;
 mod link;
@@ -48,7 +49,7 @@ use gander::data::axes::AxisCoordinates;
 use gander::data::content::Array;
 use gander::data::dtype::DType;
 use gander::data::format::Data;
-use gander::data::numbers::{NonFinite, has_numbers};
+use gander::data::numbers::{ComplexPart, NonFinite, has_numbers};
 use gander::data::plane::color::{ColorMap, ColorRange, HeatMapSpec, ImageSpec, RenderSpec};
 use gander::data::plane::{Mapping, PaintedSlice, Role, Slice};
 use serde::{Deserialize, Serialize};
@@ -57,6 +58,7 @@ use serde_json::Value;
 use self::dims::Dims;
 use self::field_view::{FieldState, FieldView};
 use self::histogram::{Histogram, HistogramState};
+use self::keys::ArrayCommand;
 use self::lines::{Lines, LinesState};
 pub(crate) use self::link::Linked;
 use self::numbers::{Numbers, NumbersState};
@@ -74,6 +76,7 @@ use crate::gui::icons::Icon;
 use crate::gui::settings::{ArrayStart, Preferences};
 use crate::gui::target::{Repeat, StoredValue};
 use crate::gui::theme;
+use crate::gui::ui::keys as key_tables;
 
 /// How an array is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -424,7 +427,7 @@ impl ArrayView {
     /// How a plane becomes a picture.
     fn style(&self) -> RenderSpec {
         match self.mode {
-            Mode::Image => RenderSpec::Image(self.photo),
+            Mode::Image => RenderSpec::Image(self.whole.applied_to_image(self.photo, self.array.dtype())),
             _ => RenderSpec::HeatMap(self.colors()),
         }
     }
@@ -467,40 +470,23 @@ impl ArrayView {
 
     /// The keys of the view as a whole: of sliders, not-a-numbers, modes.
     fn keys(&mut self, ui: &Ui, cx: &ViewCx<'_>) {
-        use egui::Modifiers;
         if !cx.active || ui.ctx().text_edit_focused() {
             return;
         }
-        let image = self.is_image();
-        let pressed = |modifiers: Modifiers, key: Key| {
-            ui.input_mut(|input| input.modifiers.matches_exact(modifiers) && input.key_pressed(key))
-        };
-        for (key, by) in [(Key::OpenBracket, -1), (Key::CloseBracket, 1)] {
-            if pressed(Modifiers::NONE, key) {
-                self.dims.step(&mut self.mapping, image, by);
-            } else if pressed(Modifiers::SHIFT, key) {
-                self.dims.step(&mut self.mapping, image, 10 * by);
-            }
-        }
         // Letters and the space bar mean other things where a grid or a button has the keys.
         let picture = self.heat.has_focus(ui) || self.image.has_focus(ui) || self.volume.has_focus(ui);
-        if !picture && ui.memory(|memory| memory.focused().is_some()) {
-            return;
-        }
-        for (key, by) in [(Key::PageUp, -1), (Key::PageDown, 1)] {
-            if pressed(Modifiers::NONE, key) {
-                self.dims.step(&mut self.mapping, image, by);
-            }
-        }
-        if pressed(Modifiers::NONE, Key::Space) {
-            self.dims.toggle_play(ui, &self.mapping, image);
-        }
-        if pressed(Modifiers::NONE, Key::T) {
-            self.mapping.transpose();
-        }
-        for (modifiers, forward) in [(Modifiers::NONE, true), (Modifiers::SHIFT, false)] {
-            if pressed(modifiers, Key::N) {
-                self.next(NonFinite::Nan.into(), forward);
+        let free = picture || ui.memory(|memory| memory.focused().is_none());
+        let image = self.is_image();
+        let mut pressed = key_tables::pressed(ui, keys::SLICE_KEYS);
+        pressed.extend(key_tables::pressed(ui, keys::ARRAY_KEYS).into_iter().filter(|_| free));
+        for command in pressed {
+            match command {
+                ArrayCommand::Step(by) => self.dims.step(&mut self.mapping, image, by),
+                ArrayCommand::Play => self.dims.toggle_play(ui, &self.mapping, image),
+                ArrayCommand::Transpose => self.mapping.transpose(),
+                ArrayCommand::NextNan(forward) => {
+                    self.next(NonFinite::Nan.into(), forward);
+                }
             }
         }
     }
@@ -626,7 +612,11 @@ impl View for ArrayView {
         let mut body = ui.new_child(UiBuilder::new().max_rect(place).id_salt(("body", self.mode.word())));
         body.shrink_clip_rect(place);
         body.painter().rect_filled(place, 0.0, theme::Theme::of(&body).bg2);
-        self.whole.update(cx, &self.array, &self.choice, &self.name);
+        let scope = match self.mode {
+            Mode::Image => (self.photo.scope, ComplexPart::Magnitude),
+            _ => (self.choice.scope, self.choice.part),
+        };
+        self.whole.update(cx, &self.array, scope, &self.name);
         self.carry_cursor();
         self.body(&mut body, cx);
         self.keep_cursor();
@@ -686,16 +676,29 @@ impl View for ArrayView {
     }
 
     fn pictures(&self) -> Vec<(String, Data)> {
-        let is_picture = matches!(self.mode, Mode::Heat | Mode::Image);
-        if !is_picture || self.slice().is_empty() || self.array.dtype().is_variable() {
+        if self.slice().is_empty() || self.array.dtype().is_variable() {
             return Vec::new();
         }
-        let word = if self.mode == Mode::Heat { "the heat map" } else { "the picture" };
-        let words = format!("{word}, one pixel an element");
-        let pictured = if self.mode == Mode::Heat { &self.heat } else { &self.image };
-        let turn = pictured.camera.orientation();
-        let picture = PaintedSlice::new(self.array.clone(), self.slice(), self.style()).seen(turn);
-        vec![(words, Data::Image(Arc::new(picture)))]
+        let turn = |pictured: &SliceImage| pictured.camera.orientation();
+        let of = |words: &str, turn| vec![(words.to_owned(), self.slice(), self.style(), turn)];
+        let drawn = match self.mode {
+            Mode::Heat => of("the heat map", turn(&self.heat)),
+            Mode::Image => of("the picture", turn(&self.image)),
+            Mode::Volume => {
+                let coordinates = &self.dims.coordinates;
+                let planes = self.volume.drawn(&self.mapping, coordinates, self.upright, self.colors());
+                planes
+                    .into_iter()
+                    .map(|(axes, slice, style, turn)| (format!("the plane {axes}"), slice, style, turn))
+                    .collect()
+            }
+            Mode::Numbers | Mode::Line | Mode::Histogram => Vec::new(),
+        };
+        let picture = |(words, slice, style, turn)| {
+            let picture = PaintedSlice::new(self.array.clone(), slice, style).seen(turn);
+            (format!("{words}, one pixel an element"), Data::Image(Arc::new(picture)))
+        };
+        drawn.into_iter().map(picture).collect()
     }
 
     fn save(&self) -> Value {
@@ -759,6 +762,6 @@ impl View for ArrayView {
         self.upright = state.upright;
         self.radiological = state.upright.radiological.then_some(true);
         self.hold();
-        self.photo = ImageSpec { opaque: false, ..state.photo };
+        self.photo = state.photo.checked();
     }
 }

@@ -227,7 +227,7 @@ impl AudioView {
         if response.clicked() {
             self.cursor = Some(frame);
             self.selection = None;
-        } else if response.dragged() {
+        } else if response.dragged_by(egui::PointerButton::Primary) {
             let from = *self.dragged.get_or_insert(frame);
             self.selection = Some(from.min(frame)..from.max(frame) + 1);
         }
@@ -314,6 +314,7 @@ impl AudioView {
             None => format!("sound {}", self.name),
         };
         response.widget_info(|| WidgetInfo::labeled(egui::Role::Image, true, &words));
+        crate::gui::node_menu::picture(&response, false, cx.actions);
         self.input(ui, rect, &response);
     }
 

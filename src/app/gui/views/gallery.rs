@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use egui::{Event, EventFilter, Key, Modifiers, Rect, Role, Sense, Ui, UiBuilder, WidgetInfo, pos2, vec2};
+use egui::{EventFilter, Rect, Role, Sense, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 use gander::bytes::display;
 use gander::data::content::Table;
 use gander::data::media::{BoxFormat, LabelColumn, Media, MediaColumn, Place};
@@ -23,11 +23,12 @@ use gander::data::node::Value;
 use gander::jobs::{JobSpec, Jobs, Slot};
 use serde::{Deserialize, Serialize};
 
+use super::keys::{GALLERY_COLLAPSE, GALLERY_KEYS, GalleryCommand, Step};
 use super::{Target, ViewCx};
 use crate::gui::grid::{Decoration, thousands};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
-use crate::gui::ui::{RowPosition, ScrollBar, Scrolled};
+use crate::gui::ui::{RowPosition, ScrollBar, Scrolled, keys};
 pub(super) use bar::Asked;
 use selected::SelectedRows;
 use thumbs::{ThumbRequest, Thumbs};
@@ -541,55 +542,42 @@ impl Page {
             let filter = EventFilter { horizontal_arrows: true, vertical_arrows: true, ..Default::default() };
             ui.memory_mut(|memory| memory.set_focus_lock_filter(id, filter));
         }
-        let at = self.cursor.unwrap_or(0);
         let (columns, last) = (view.columns, view.rows - 1);
         let page = (view.page.floor() as u64).max(1).saturating_mul(columns);
-        let steps = [
-            (Key::ArrowRight, at.saturating_add(1)),
-            (Key::ArrowLeft, at.saturating_sub(1)),
-            (
-                Key::ArrowDown,
-                if at + columns > last && at / columns < last / columns {
-                    last
-                } else {
-                    at.saturating_add(columns)
-                },
-            ),
-            (Key::ArrowUp, at.checked_sub(columns).unwrap_or(at)),
-            (Key::PageDown, at.saturating_add(page)),
-            (Key::PageUp, at.saturating_sub(page)),
-            (Key::Home, 0),
-            (Key::End, last),
-        ];
-        for (key, to) in steps {
-            let (pressed, shift) = pressed(ui, key);
-            if pressed {
-                let to = if key == Key::ArrowDown && to > last { at } else { to.min(last) };
-                let to = if self.cursor.is_none() && !matches!(key, Key::Home | Key::End) { 0 } else { to };
-                self.choose(to, shift, false);
-                self.reveal = Some(to);
-                ui.memory_mut(|memory| memory.stop_text_input());
+        for command in keys::taken(ui, GALLERY_KEYS) {
+            match command {
+                GalleryCommand::Step(step, selects) => {
+                    let at = self.cursor.unwrap_or(0);
+                    let to = match step {
+                        Step::Right => at.saturating_add(1),
+                        Step::Left => at.saturating_sub(1),
+                        Step::Down if at + columns <= last => at + columns,
+                        Step::Down if at / columns < last / columns => last,
+                        Step::Down => at,
+                        Step::Up => at.checked_sub(columns).unwrap_or(at),
+                        Step::PageDown => at.saturating_add(page),
+                        Step::PageUp => at.saturating_sub(page),
+                        Step::RowStart | Step::First => 0,
+                        Step::RowEnd | Step::Last => last,
+                    };
+                    let ends = matches!(step, Step::First | Step::Last);
+                    let to = if self.cursor.is_none() && !ends { 0 } else { to.min(last) };
+                    self.choose(to, selects, false);
+                    self.reveal = Some(to);
+                    ui.memory_mut(|memory| memory.stop_text_input());
+                }
+                GalleryCommand::Open => done.record = self.cursor,
+                GalleryCommand::Flag => _ = self.flag(rows),
+                GalleryCommand::NextOfClass => {
+                    if let Some(row) = self.cursor {
+                        self.look_for_next(rows.table.as_ref(), row);
+                    }
+                }
+                GalleryCommand::SelectAll => self.selected = SelectedRows::only(0..view.rows),
             }
         }
-        let plain = |key| ui.input_mut(|input| input.consume_key(Modifiers::NONE, key));
-        if plain(Key::Enter) {
-            done.record = self.cursor;
-        }
-        if plain(Key::F) {
-            self.flag(rows);
-            ui.input_mut(|input| {
-                input.events.retain(|event| !matches!(event, Event::Text(text) if text == "f"))
-            });
-        }
-        if plain(Key::N)
-            && let Some(row) = self.cursor
-        {
-            self.look_for_next(rows.table.as_ref(), row);
-        }
-        if ui.input_mut(|input| input.consume_key(Modifiers::COMMAND, Key::A)) {
-            self.selected = SelectedRows::only(0..view.rows);
-        }
-        if !self.selected.is_empty() && self.selected.count() > 1 && plain(Key::Escape) {
+        let several = !self.selected.is_empty() && self.selected.count() > 1;
+        if several && !keys::taken(ui, GALLERY_COLLAPSE).is_empty() {
             self.selected =
                 self.cursor.map_or_else(SelectedRows::default, |at| SelectedRows::only(at..at + 1));
         }
@@ -679,13 +667,6 @@ impl Page {
 }
 
 /// Whether a key was pressed, alone or with Shift, and whether with Shift.
-fn pressed(ui: &Ui, key: Key) -> (bool, bool) {
-    ui.input_mut(|input| {
-        let shift = input.consume_key(Modifiers::SHIFT, key);
-        (shift || input.consume_key(Modifiers::NONE, key), shift)
-    })
-}
-
 /// The name of a column.
 fn name(table: &dyn Table, column: usize) -> &str {
     table.schema().fields().get(column).map_or("", |field| field.name())

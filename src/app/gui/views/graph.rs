@@ -391,6 +391,7 @@ impl GraphView {
         self.pointer(ui, &response, &scene);
         let sight = self.camera.sight(place, scene.size());
         self.boxes(ui, &response, &scene, &of, &sight);
+        crate::gui::node_menu::picture(&response, false, cx.actions);
         self.keys(ui, &response, &scene, &of);
         let way = self.way(cx, &of, &scene);
         let found = self.search.found();

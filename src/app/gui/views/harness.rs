@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use egui::{Event, Modifiers, MouseWheelUnit, PointerButton, Pos2, TouchPhase, Vec2, vec2};
+use egui::{
+    Event, Key, KeyboardShortcut, Modifiers, MouseWheelUnit, PointerButton, Pos2, TouchPhase, Vec2, vec2,
+};
 use egui_kittest::Harness;
 use gander::bytes::error::{Error, Result};
 use gander::bytes::source::Source;
@@ -175,6 +177,49 @@ pub(super) fn click(harness: &mut Harness<'_, ViewHarness>, at: Pos2) {
         harness.event(Event::PointerButton { pos: at, button, pressed, modifiers });
         harness.step();
     }
+}
+
+/// Presses every key with every modifier: those of `table` and of the view's commands change what `state` tells, and no
+/// others do. `stand` brings the view to where all of them can, with the keyboard in it.
+pub(super) fn check_keys(
+    harness: &mut Harness<'_, ViewHarness>,
+    table: &[KeyboardShortcut],
+    stand: impl Fn(&mut Harness<'_, ViewHarness>),
+    state: impl Fn(&Harness<'_, ViewHarness>) -> String,
+) {
+    let commands = harness.state().view.commands();
+    let own: Vec<KeyboardShortcut> = commands.iter().filter_map(|label| label.keys).collect();
+    let is_same = |one: &KeyboardShortcut, modifiers: Modifiers, key: Key| {
+        let of = |modifiers: Modifiers| (modifiers.command, modifiers.shift, modifiers.alt);
+        one.logical_key == key && of(one.modifiers) == of(modifiers)
+    };
+    let modifiers = [Modifiers::NONE, Modifiers::SHIFT, Modifiers::COMMAND, Modifiers::ALT];
+    let (mut idle, mut secret) = (Vec::new(), Vec::new());
+    // Tab leads out of the view.
+    for key in Key::ALL.iter().copied().filter(|key| *key != Key::Tab) {
+        for modifiers in modifiers {
+            if own.iter().any(|one| is_same(one, modifiers, key) || key == Key::Equals) {
+                continue;
+            }
+            stand(harness);
+            let before = state(harness);
+            harness.key_press_modifiers(modifiers, key);
+            let is_listed = table.iter().any(|one| is_same(one, modifiers, key));
+            // What is listed may take its time.
+            let patience = if is_listed { 60 } else { 3 };
+            let changed = (0..patience).any(|_| {
+                harness.step();
+                std::thread::sleep(Duration::from_millis(if is_listed { 2 } else { 0 }));
+                state(harness) != before
+            });
+            match (is_listed, changed) {
+                (true, false) => idle.push((modifiers, key)),
+                (false, true) => secret.push((modifiers, key)),
+                _ => {}
+            }
+        }
+    }
+    assert!(idle.is_empty() && secret.is_empty(), "do nothing: {idle:?}; are not in the table: {secret:?}");
 }
 
 /// Writes what is seen to a picture, dark and light, into the folder that `GANDER_PICTURES` names.

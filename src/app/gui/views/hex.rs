@@ -11,18 +11,19 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use bytes::Bytes;
-use egui::{Event, EventFilter, Key, Rect, RichText, ScrollArea, Sense, Ui, UiBuilder, pos2};
+use egui::{EventFilter, Rect, RichText, ScrollArea, Sense, Ui, UiBuilder, pos2};
 use gander::bytes::source::Source;
 use gander::data::format::Data;
 use gander::jobs::{JobSpec, Slot};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::keys::{HEX_KEYS, HexCommand, Step};
 use super::{Request, Target, View, ViewCommand, ViewCx, labels, restored, run, saved};
 use crate::gui::commands::{Action, CommandId, Label};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, space};
-use crate::gui::ui::{List, spoken_line};
+use crate::gui::ui::{List, keys, spoken_line};
 use belongs::Belongs;
 use find::Find;
 pub(crate) use marks::{Mark, Paint};
@@ -220,39 +221,37 @@ impl HexView {
 
     fn keys(&mut self, ui: &Ui) {
         let last = self.len.unwrap_or(1).saturating_sub(1);
-        let events = ui.input(|input| input.events.clone());
-        for event in events {
-            match event {
-                Event::Copy => self.copy(Form::Hex),
-                Event::Key { key, pressed: true, modifiers, .. } => {
-                    let far = self.page_rows.saturating_mul(self.row);
-                    let to = match (key, modifiers.command) {
-                        (Key::ArrowLeft, _) => self.cursor.saturating_sub(1),
-                        (Key::ArrowRight, _) => self.cursor.saturating_add(1),
-                        (Key::ArrowUp, _) => self.cursor.checked_sub(self.row).unwrap_or(self.cursor),
-                        (Key::ArrowDown, _) if self.cursor.saturating_add(self.row) <= last => {
-                            self.cursor + self.row
-                        }
-                        (Key::PageUp, _) => self.cursor.saturating_sub(far),
-                        (Key::PageDown, _) => self.cursor.saturating_add(far),
-                        (Key::Home, true) => 0,
-                        (Key::End, true) => last,
-                        (Key::Home, false) => self.cursor / self.row * self.row,
-                        (Key::End, false) => self.cursor / self.row * self.row + self.row - 1,
-                        (Key::A, true) => {
-                            (self.anchor, self.cursor) = (0, last);
-                            continue;
-                        }
-                        _ => continue,
-                    };
-                    self.cursor = to.min(last);
-                    if !modifiers.shift {
-                        self.anchor = self.cursor;
-                    }
-                    self.list.reveal(self.cursor / self.row);
+        let far = self.page_rows.saturating_mul(self.row);
+        for command in keys::pressed(ui, HEX_KEYS) {
+            let (step, selects) = match command {
+                HexCommand::Step(step, selects) => (step, selects),
+                HexCommand::SelectAll => {
+                    (self.anchor, self.cursor) = (0, last);
+                    continue;
                 }
-                _ => {}
+                HexCommand::Copy => {
+                    self.copy(Form::Hex);
+                    continue;
+                }
+            };
+            let at = self.cursor;
+            let to = match step {
+                Step::Left => at.saturating_sub(1),
+                Step::Right => at.saturating_add(1),
+                Step::Up => at.checked_sub(self.row).unwrap_or(at),
+                Step::Down => at.checked_add(self.row).filter(|to| *to <= last).unwrap_or(at),
+                Step::PageUp => at.saturating_sub(far),
+                Step::PageDown => at.saturating_add(far),
+                Step::RowStart => at / self.row * self.row,
+                Step::RowEnd => at / self.row * self.row + self.row - 1,
+                Step::First => 0,
+                Step::Last => last,
+            };
+            self.cursor = to.min(last);
+            if !selects {
+                self.anchor = self.cursor;
             }
+            self.list.reveal(self.cursor / self.row);
         }
     }
 
@@ -291,6 +290,20 @@ impl HexView {
         self.copying = None;
     }
 
+    /// Takes so many bytes in a row. The cursor stays in sight, else what is at the top stays there.
+    fn set_row(&mut self, across: u64) {
+        let before = std::mem::replace(&mut self.row, across);
+        if before == across {
+            return;
+        }
+        let (top, at) = (self.list.top(), self.cursor / before);
+        let is_seen = (top..top.saturating_add(self.page_rows.max(8))).contains(&at);
+        let first = if is_seen { self.cursor } else { top.saturating_mul(before) };
+        let above = if is_seen { at.saturating_sub(top) } else { 0 };
+        self.list.scroll_to((first / across).saturating_sub(above));
+        self.list.reveal(first / across);
+    }
+
     fn body(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, place: Rect) {
         let theme = Theme::of(ui);
         let len = self.len.unwrap_or_else(|| self.known_so_far());
@@ -298,8 +311,8 @@ impl HexView {
         if columns.width() + theme::size::SCROLL_BAR > place.width() {
             columns = Columns::new(ui, len, ROW / 2);
         }
-        self.row = columns.across;
-        let across = self.row;
+        let across = columns.across;
+        self.set_row(across);
         let head = Rect::from_min_max(place.min, pos2(place.right(), place.top() + HEIGHT + 4.0));
         columns.head(ui, head, theme);
         let rows_place = Rect::from_min_max(pos2(place.left(), head.bottom()), place.max);
@@ -533,7 +546,7 @@ impl View for HexView {
         {
             cx.actions.push(Action::Do(CommandId::OpenRaw));
         }
-        if let Some(found) = self.find.ui(ui, cx, &self.source, self.cursor, self.len) {
+        if let Some(found) = self.find.ui(ui, cx, &self.source, self.selected(), self.len) {
             self.go_to(found.start);
             self.anchor = found.start;
             self.cursor = found.end.saturating_sub(1).max(found.start);
@@ -641,13 +654,13 @@ struct HexState {
 #[cfg(test)]
 mod tests {
     use egui::accesskit::Role;
-    use egui::{Modifiers, pos2};
+    use egui::{Event, Key, Modifiers, pos2};
     use egui_kittest::Harness;
     use egui_kittest::kittest::Queryable as _;
     use gander::data::content::Content;
 
     use super::*;
-    use crate::gui::views::harness::{ViewHarness, bench, click, settle};
+    use crate::gui::views::harness::{ViewHarness, bench, check_keys, click, settle};
 
     /// 4096 bytes: the n-th is n modulo 251, and there is a text at 3000.
     fn show() -> Harness<'static, ViewHarness> {
@@ -707,10 +720,15 @@ mod tests {
             assert_eq!(harness.state().status.facts, format!("{bytes} bytes selected"));
         }
         harness.get_by_role_and_label(Role::TextInput, "Find bytes");
-        harness.get_by_label("Find next (Enter)").click();
+        harness.get_by_label("Find next (F3)").click();
         settle(&mut harness);
-        // On to the next place with the same bytes.
+        // On to the next place with the same bytes, by keys to the one behind it, and back.
         assert!(under(&harness).starts_with("byte 503 "), "{}", under(&harness));
+        for (modifiers, place) in [(Modifiers::NONE, 754), (Modifiers::SHIFT, 503), (Modifiers::SHIFT, 252)] {
+            harness.key_press_modifiers(modifiers, Key::F3);
+            settle(&mut harness);
+            assert!(under(&harness).starts_with(&format!("byte {place} ")), "{}", under(&harness));
+        }
     }
 
     #[test]
@@ -737,6 +755,21 @@ mod tests {
         assert_eq!(harness.state().status.facts, "4,096 bytes selected");
         // What is exported is the selection.
         assert!(harness.state().view.export().is_some_and(|(words, _)| words == "the selected bytes"));
+    }
+
+    #[test]
+    fn every_key_of_bytes_works_and_no_other() {
+        let mut harness = show();
+        let state = |harness: &Harness<'_, ViewHarness>| {
+            let status = &harness.state().status;
+            format!("{} {} {}", status.under, status.facts, harness.state().actions.len())
+        };
+        let stand = |harness: &mut Harness<'_, ViewHarness>| {
+            assert!(harness.state_mut().ask(&Request::GoTo("1234".to_owned())));
+            settle(harness);
+        };
+        let table: Vec<_> = keys::shortcuts(HEX_KEYS);
+        check_keys(&mut harness, &table, stand, state);
     }
 
     #[test]

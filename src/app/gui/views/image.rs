@@ -18,8 +18,9 @@ use gander::data::adapt::{FrameArray, Managed, Overview};
 use gander::data::axes::{AxisCoordinates, PlaneHeadings};
 use gander::data::content::array::Axis;
 use gander::data::content::{Array, Image, ImageInfo};
+use gander::data::format::Data;
 use gander::data::plane::color::{ColorMap, ColorRange, HeatMapSpec, ImageSpec, RenderSpec};
-use gander::data::plane::{Mapping, Orientation, Slice};
+use gander::data::plane::{Mapping, Orientation, PaintedSlice, Slice};
 use gander::jobs::{JobSpec, Slot};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -377,7 +378,7 @@ impl ImageView {
         }
         if let Some(frame) = self.frames.peek(&self.key()).value.filter(|_| !is_composite) {
             let known = self.pictured.known(&self.mapping.slice(true), Default::default());
-            options::window_menu(ui, &mut self.photo, frame.dtype(), known.as_deref());
+            options::window_menu(ui, &mut self.photo, frame.dtype(), known.as_deref(), None);
         }
         if self.upright.asked != Orientation::default() {
             let words = "Turned as the file says, or as its pixels are stored";
@@ -566,6 +567,16 @@ impl View for ImageView {
 
     fn is_drawing(&self) -> bool {
         true
+    }
+
+    fn pictures(&self) -> Vec<(String, Data)> {
+        let Some(frame) = self.frames.peek(&self.key()).value.filter(|_| self.mode == Mode::Image) else {
+            return Vec::new();
+        };
+        let (slice, style) = self.style(standing(frame.shape(), frame.number()).slice(true));
+        let picture = PaintedSlice::new(frame, slice, style);
+        let picture = picture.seen(self.pictured.camera.orientation());
+        vec![("the picture as shown, one pixel an element".to_owned(), Data::Image(Arc::new(picture)))]
     }
 
     fn save(&self) -> Value {

@@ -4,7 +4,7 @@ use egui::Ui;
 use gander::bytes::source::Source;
 use gander::bytes::task::Task;
 use gander::data::format::Data;
-use gander::data::location::Location;
+use gander::data::location::{Location, Part};
 use gander::jobs::{JobSpec, Slot};
 use gander::{Error, Result};
 use serde_json::Value;
@@ -47,7 +47,9 @@ fn in_file(location: &Location) -> Shown {
     if let Some(exact) = location.exact() {
         marks.push(Mark::new(location.base(exact).1, "value".to_owned(), hex::Paint::Value));
     }
-    for part in &location.parts {
+    // What lies in the same unit is painted where that is decoded.
+    let told = |part: &&Part| part.location.exact().is_some() || !part.location.is_beside(location);
+    for part in location.parts.iter().filter(told) {
         let (other, range) = part.location.base(part.location.shown());
         if other.is(&source) {
             marks.push(Mark::new(range, part.what.to_owned(), hex::Paint::Part));
@@ -61,8 +63,13 @@ fn decoded(task: &Task, location: &Location) -> Result<Shown> {
     let bytes = location.decoded(task)?;
     let source = Source::memory(format!("decoded {}", location.unit), bytes);
     let value = location.within.as_ref().map(|within| within.bytes.clone());
-    let marks = value.map(|range| Mark::new(range, "value".to_owned(), hex::Paint::Value));
-    Ok(Shown { source, marks: marks.into_iter().collect() })
+    let value = value.map(|range| Mark::new(range, "value".to_owned(), hex::Paint::Value));
+    let beside = location.parts.iter().filter(|part| part.location.is_beside(location));
+    let parts = beside.filter_map(|part| {
+        let within = part.location.within.as_ref()?;
+        Some(Mark::new(within.bytes.clone(), part.what.to_owned(), hex::Paint::Part))
+    });
+    Ok(Shown { source, marks: value.into_iter().chain(parts).collect() })
 }
 
 /// `chunk [0, 3]`
@@ -151,6 +158,7 @@ impl View for StoredBytes {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use egui_kittest::Harness;
     use egui_kittest::kittest::Queryable as _;
@@ -204,6 +212,62 @@ mod tests {
         let asked =
             |action: &Action| matches!(action, Action::Ask(Request::GoTo(text)) if text == "1, weight");
         assert!(actions.iter().any(asked));
+    }
+
+    /// An array that counts how often it is asked of a byte, and has none.
+    struct Asked(Arc<dyn gander::data::content::Array>, Arc<AtomicUsize>);
+
+    impl gander::data::content::Array for Asked {
+        fn dtype(&self) -> &gander::data::dtype::DType {
+            self.0.dtype()
+        }
+        fn shape(&self) -> &[u64] {
+            self.0.shape()
+        }
+        fn read(&self, task: &Task, region: &gander::data::region::Region, out: &mut [u8]) -> Result<()> {
+            self.0.read(task, region, out)
+        }
+        fn owner(
+            &self,
+            _task: &Task,
+            _byte: &gander::data::location::BytePlace,
+        ) -> Result<Option<gander::data::location::Owner>> {
+            self.1.fetch_add(1, Ordering::Relaxed);
+            Ok(None)
+        }
+    }
+
+    #[test]
+    fn the_node_that_the_last_byte_belonged_to_is_asked_first() {
+        use gander::data::content::array::Plain;
+        use gander::data::node::Node;
+        let source = Source::memory("two.bin", (0..=255u8).collect::<Vec<u8>>());
+        let plain = |at| Plain::new(source.clone(), at, gander::data::dtype::DType::U8, vec![100]).unwrap();
+        let (asked, own): (_, Arc<dyn gander::data::content::Array>) = (Arc::default(), Arc::new(plain(100)));
+        let other = Content::Array(Arc::new(Asked(Arc::new(plain(0)), Arc::clone(&asked))));
+        let nodes = vec![
+            Arc::new(Node::new("other", "array").content(other)),
+            Arc::new(Node::new("own", "array").content(Content::Array(own.clone()))),
+        ];
+        let mut document = gander::formats::open_source(&Task::new(), &source, &Options::default()).unwrap();
+        let mut root = Node::new("two", "group");
+        root.children = gander::data::node::Children::Listed(Arc::new(nodes.clone()));
+        document.root = Arc::new(root);
+        let path = "/own".to_owned();
+        let target = Target { file: 1, document: Arc::new(document), path, node: nodes[1].clone() };
+        let value = StoredValue::new("a", ValuePlace::Element(own, vec![10]));
+        let of = BytesOf { node: target.place(), value, decoded: false };
+        let mut harness = bench_view(make(&target, &of), target);
+        settle(&mut harness);
+        harness.get_by_label("element [10]");
+        let first = asked.load(Ordering::Relaxed);
+        assert!(first > 0);
+        for at in 111..120 {
+            assert!(harness.state_mut().ask(&Request::GoTo(at.to_string())));
+            settle(&mut harness);
+            harness.get_by_label(&format!("element [{}]", at - 100));
+        }
+        assert_eq!(asked.load(Ordering::Relaxed), first, "the tree is not searched again");
     }
 
     #[test]

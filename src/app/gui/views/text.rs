@@ -10,9 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use egui::text::CCursor;
-use egui::{
-    Align2, CursorIcon, Event, EventFilter, Galley, Key, Pos2, Rect, Sense, Ui, UiBuilder, pos2, vec2,
-};
+use egui::{Align2, CursorIcon, EventFilter, Galley, Key, Pos2, Rect, Sense, Ui, UiBuilder, pos2, vec2};
 use gander::data::content::Text;
 use gander::data::content::text::Line;
 use gander::data::format::Format;
@@ -20,12 +18,13 @@ use gander::jobs::{JobSpec, Slot};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::keys::{Step, TEXT_KEYS, TextCommand};
 use super::{Request, Target, View, ViewCommand, ViewCx, labels, restored, run, saved};
 use crate::gui::commands::{ALT, Action, Label};
 use crate::gui::grid::thousands;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, mono_font, size, space};
-use crate::gui::ui::{RowPosition, ScrollBar, Scrolled, drop_down, spoken_line};
+use crate::gui::ui::{RowPosition, ScrollBar, Scrolled, drop_down, keys, spoken_line};
 use find::Find;
 use lines::{Lines, Marks, Place};
 
@@ -363,28 +362,26 @@ impl TextView {
 
     fn keys(&mut self, ui: &Ui) {
         let (total, far) = (self.total(), self.far());
-        for event in ui.input(|input| input.events.clone()) {
-            match event {
-                Event::Copy => self.copy(),
-                Event::Key { key, pressed: true, modifiers, .. } => match (key, modifiers.command) {
-                    (Key::ArrowDown, _) => self.scroll_by(ui, LINE),
-                    (Key::ArrowUp, _) => self.scroll_by(ui, -LINE),
-                    (Key::ArrowRight, _) => self.left += 40.0,
-                    (Key::ArrowLeft, _) => self.left -= 40.0,
-                    (Key::PageDown | Key::Space, _) => self.scroll_by(ui, far),
-                    (Key::PageUp, _) => self.scroll_by(ui, -far),
-                    (Key::Home, true) => self.top = RowPosition::default(),
-                    (Key::End, true) => self.top = RowPosition::last(total, self.scroll_page()),
-                    (Key::Home, false) => self.left = 0.0,
-                    (Key::End, false) => self.left = self.widest,
-                    (Key::A, true) => {
-                        self.anchor = Place::default();
-                        self.cursor = Place { line: total.saturating_sub(1), character: usize::MAX };
-                    }
-                    (Key::Escape, _) => self.anchor = self.cursor,
-                    _ => {}
+        for command in keys::pressed(ui, TEXT_KEYS) {
+            match command {
+                TextCommand::Scroll(step) => match step {
+                    Step::Down => self.scroll_by(ui, LINE),
+                    Step::Up => self.scroll_by(ui, -LINE),
+                    Step::Right => self.left += 40.0,
+                    Step::Left => self.left -= 40.0,
+                    Step::PageDown => self.scroll_by(ui, far),
+                    Step::PageUp => self.scroll_by(ui, -far),
+                    Step::First => self.top = RowPosition::default(),
+                    Step::Last => self.top = RowPosition::last(total, self.scroll_page()),
+                    Step::RowStart => self.left = 0.0,
+                    Step::RowEnd => self.left = self.widest,
                 },
-                _ => {}
+                TextCommand::SelectAll => {
+                    self.anchor = Place::default();
+                    self.cursor = Place { line: total.saturating_sub(1), character: usize::MAX };
+                }
+                TextCommand::Copy => self.copy(),
+                TextCommand::Collapse => self.anchor = self.cursor,
             }
         }
     }

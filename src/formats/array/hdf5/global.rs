@@ -7,6 +7,7 @@ use crate::bytes::cache::Cache;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
+use crate::data::location::Location;
 use bytes::Bytes;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -44,6 +45,22 @@ impl GlobalHeaps {
             Error::malformed(format!("HDF5 global heap: it has no object {}", id.index)).at(address)
         })?;
         Ok(collection.bytes.slice(start..start + len))
+    }
+
+    /// Where the bytes of one object lie; `None` where `id` says that there is no value.
+    ///
+    /// # Errors
+    /// As [`GlobalHeaps::object`].
+    pub fn place(&self, file: &File, task: &Task, id: HeapId) -> Result<Option<Location>> {
+        let Some(address) = id.address.filter(|address| *address != 0) else { return Ok(None) };
+        let collection = self.collection(file, task, address)?;
+        let Some((start, len)) = collection.objects.get(&id.index).copied() else { return Ok(None) };
+        let begin = address.checked_add(file.superblock().base).and_then(|at| at.checked_add(start as u64));
+        let end = begin.and_then(|begin| begin.checked_add(len as u64));
+        let Some((begin, end)) = begin.zip(end) else { return Ok(None) };
+        let name = format!("{} of the collection at {address:#x}", id.index);
+        let object = Location::new(file.source().clone(), begin..end, "global heap object", name);
+        Ok(Some(object.within(0..len as u64)))
     }
 
     fn collection(&self, file: &File, task: &Task, address: u64) -> Result<Arc<Collection>> {

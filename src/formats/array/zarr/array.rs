@@ -110,7 +110,8 @@ pub(super) fn content(
         let (store, path, chains, dtype) =
             (store.clone(), path.to_owned(), Mutex::default(), element.dtype.clone());
         let (grid, one) = (edges.clone(), fill.clone());
-        let chunks = Uneven { store, path, keys, codecs, element, edges, fill, chains };
+        let words = facts.codecs.clone();
+        let chunks = Uneven { store, path, keys, codecs, words, element, edges, fill, chains };
         let array = Chunked::uneven(dtype, shape, grid, one, Arc::new(chunks))?;
         return Ok((Arc::new(array.facts(facts)), None));
     }

@@ -140,19 +140,13 @@ impl Stored {
 
     /// The numbers of the key whose file a byte is of.
     fn key_of(&self, byte: &BytePlace) -> Option<Vec<u64>> {
-        // The key is the end of the path, as many parts as a key of this array has.
-        let parts = self.keys.key(&vec![0; self.grid.len()]).split('/').count();
-        let path = byte.path()?;
-        let names: Vec<&str> = path.iter().map(|name| name.to_str().unwrap_or_default()).collect();
-        let key = names.get(names.len().checked_sub(parts)?..)?.join("/");
-        let index = self.keys.index(&key).filter(|index| index.len() == self.grid.len())?;
-        let place = self.store.real(&join(&self.path, &key))?;
+        let index = key_of(&self.store, &self.path, &self.keys, self.grid.len(), byte)?;
         let inside = index
             .iter()
             .zip(&self.per_key)
             .zip(&self.grid)
             .all(|((at, per), count)| at.checked_mul(*per).is_some_and(|at| at < *count));
-        (inside && (place == path || place.canonicalize().ok() == path.canonicalize().ok())).then_some(index)
+        inside.then_some(index)
     }
 
     /// The shard of a key, opened.
@@ -225,6 +219,24 @@ fn opened(
     let place = sharding.index_place(range.end - range.start)?;
     let entries = sharding.entries(source.read(task, range.start + place.start..range.start + place.end)?)?;
     Ok(Shard { source, range, memory, entries })
+}
+
+/// The numbers of the key whose file a byte is of: a chunk of the array at `path` of so many dimensions.
+pub(super) fn key_of(
+    store: &Store,
+    path: &str,
+    keys: &Keys,
+    dimensions: usize,
+    byte: &BytePlace,
+) -> Option<Vec<u64>> {
+    // The key is the end of the path, as many parts as a key of this array has.
+    let parts = keys.key(&vec![0; dimensions]).split('/').count();
+    let file = byte.path()?;
+    let names: Vec<&str> = file.iter().map(|name| name.to_str().unwrap_or_default()).collect();
+    let key = names.get(names.len().checked_sub(parts)?..)?.join("/");
+    let index = keys.index(&key).filter(|index| index.len() == dimensions)?;
+    let place = store.real(&join(path, &key))?;
+    (place == file || place.canonicalize().ok() == file.canonicalize().ok()).then_some(index)
 }
 
 impl Chunks for Stored {

@@ -1,10 +1,12 @@
 //! Where a cell lies in the file: its row group and column chunk by the footer, its page by the offset index or by the
 //! headers of the pages before it, and its bytes in the decoded page where the encoding gives each value a place of its
-//! own (`PLAIN`, dictionaries, runs of booleans).
+//! own (`PLAIN`, dictionaries, runs of booleans); of one that is stored as a difference, or whose bytes are apart, its own
+//! bits and the other parts that it is made of.
 //!
 //! Definition: <https://parquet.apache.org/docs/file-format/data-pages/>,
 //! <https://github.com/apache/parquet-format/blob/master/Encodings.md>.
 
+use super::deltas::{self, Delta};
 use super::pages::{Header, Kind, Window};
 use super::values::{self, Hybrid};
 use crate::bytes::codec::{decompress, gzip, lz4, lz4_frame::Lz4, snappy, zstd};
@@ -15,7 +17,7 @@ use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::location::{BytePlace, Location, Owner, Within};
 use bytes::Bytes;
-use parquet::basic::Compression;
+use parquet::basic::{Compression, Type};
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 use std::ops::Range;
 
@@ -204,7 +206,7 @@ impl Chunk<'_> {
                     .entry(before)
                     .map(|(_, bits)| Within::of_bits(bits.start + 32..bits.end + 32))
             }
-            _ => None,
+            encoding => return Ok(spread(location, encoding, body, physical, before, moved)),
         };
         Ok(within.map(|within| location.clone().within(moved(within))))
     }
@@ -219,6 +221,40 @@ impl Chunk<'_> {
         let Some(page) = found else { return Ok(Some((self.location(), None))) };
         let is_flat = self.chunk.column_descr().max_rep_level() == 0;
         Ok(Some((self.page(&page), is_flat.then_some(page.before))))
+    }
+}
+
+/// The place of value `n` of a page that stores differences or each byte apart; `moved` counts from the page's beginning.
+fn spread(
+    page: &Location,
+    encoding: i64,
+    body: &[u8],
+    physical: (Type, u64),
+    n: u64,
+    moved: impl Fn(Within) -> Within,
+) -> Option<Location> {
+    let at = |within: Within| page.clone().of_unit().within(moved(within));
+    let placed = |within: Within| page.clone().within(moved(within));
+    match encoding {
+        values::DELTA => {
+            let entry = Delta::new(body)?.entry(n)?;
+            let own = placed(Within::of_bits(entry.bits));
+            Some(match entry.least {
+                Some(least) => own.part("least difference of the block", at(least.into())),
+                None => own,
+            })
+        }
+        values::DELTA_LENGTH => deltas::lengths(body, n).map(placed),
+        values::DELTA_PREFIX => {
+            let (own, shared) = deltas::prefixed(body, n)?;
+            Some(placed(own).part("length of what is the value before's", at(shared)))
+        }
+        values::STREAMS => {
+            let mut bytes = deltas::streams(body, values::width(physical)?, n)?.into_iter();
+            let first = placed(bytes.next()?);
+            Some(bytes.fold(first, |location, byte| location.part("next byte of the value", at(byte))))
+        }
+        _ => None,
     }
 }
 

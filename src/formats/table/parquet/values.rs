@@ -11,6 +11,10 @@ use std::ops::Range;
 /// Numbers of encodings.
 pub(super) const PLAIN: i64 = 0;
 pub(super) const RLE: i64 = 3;
+pub(super) const DELTA: i64 = 5;
+pub(super) const DELTA_LENGTH: i64 = 6;
+pub(super) const DELTA_PREFIX: i64 = 7;
+pub(super) const STREAMS: i64 = 9;
 const BIT_PACKED: i64 = 4;
 
 /// The definition levels of a page of a column without lists.
@@ -72,19 +76,24 @@ pub(super) fn present(levels: Levels<'_>, most: u16, n: u64, count: u64) -> Opti
 
 /// Where the `n`-th value of a type and a length stands that is encoded as it is.
 pub(super) fn plain(bytes: &[u8], (physical, length): (Type, u64), n: u64) -> Option<Within> {
-    let width = match physical {
-        Type::BOOLEAN => {
-            return Some(Within::of_bits(n..n.checked_add(1)?)).filter(|w| w.bytes.end <= bytes.len() as u64);
-        }
-        Type::INT32 | Type::FLOAT => 4,
-        Type::INT64 | Type::DOUBLE => 8,
-        Type::INT96 => 12,
-        Type::FIXED_LEN_BYTE_ARRAY => length,
-        Type::BYTE_ARRAY => return text(bytes, n),
-    };
+    if physical == Type::BOOLEAN {
+        return Some(Within::of_bits(n..n.checked_add(1)?)).filter(|w| w.bytes.end <= bytes.len() as u64);
+    }
+    let Some(width) = width((physical, length)) else { return text(bytes, n) };
     let start = n.checked_mul(width)?;
     let end = start.checked_add(width).filter(|end| *end <= bytes.len() as u64)?;
     Some(Within::from(start..end))
+}
+
+/// The bytes of a value of a type and its length; `None` for bits and texts.
+pub(super) fn width((physical, length): (Type, u64)) -> Option<u64> {
+    match physical {
+        Type::INT32 | Type::FLOAT => Some(4),
+        Type::INT64 | Type::DOUBLE => Some(8),
+        Type::INT96 => Some(12),
+        Type::FIXED_LEN_BYTE_ARRAY => Some(length),
+        Type::BOOLEAN | Type::BYTE_ARRAY => None,
+    }
 }
 
 /// The `n`-th of values that stand behind their lengths.

@@ -118,24 +118,61 @@ pub(super) fn find(task: &Task, pages: &Pages, root: u32, id: i64) -> Result<Opt
     let mut number = root;
     for _ in 0..DEEP {
         task.check()?;
-        let page = parse(pages.read(task, number)?, number, false, pages.usable)
-            .map_err(|why| Error::malformed(format!("page {number}: {why}")))?;
+        let page = sound(task, pages, number)?;
         let behind = page.cells.partition_point(|cell| cell.row < id);
         let cell = page.cells.into_iter().nth(behind);
         if !page.is_leaf {
             number = cell.map_or(page.last, |cell| cell.child);
             continue;
         }
-        let leaf = |cell: Cell| Leaf {
-            page: number,
-            number: cell.number,
-            local: cell.local,
-            len: cell.len,
-            overflow: cell.overflow,
-        };
-        return Ok(cell.filter(|cell| cell.row == id).map(leaf));
+        return Ok(cell.filter(|cell| cell.row == id).map(|cell| cell.leaf(number)));
     }
     Err(Error::malformed(format!("page {root}: its tree is too deep")))
+}
+
+/// A page of a table's tree, looked at for one of its bytes.
+pub(super) struct Page {
+    pub(super) is_leaf: bool,
+    /// The first row number of its cells.
+    pub(super) first: i64,
+    /// The row number and the place of the record of each cell of a leaf.
+    pub(super) leaves: Vec<(i64, Leaf)>,
+}
+
+/// The page `number` where it is one of the tree whose root is page `root`; `None` where it is none of it, or has no rows.
+///
+/// # Errors
+/// `Malformed` where a page on the way to it is broken.
+pub(super) fn page_of(task: &Task, pages: &Pages, root: u32, number: u32) -> Result<Option<Page>> {
+    let bytes = pages.read(task, number)?;
+    let Ok(page) = parse(bytes, number, false, pages.usable) else { return Ok(None) };
+    let Some(first) = page.cells.first().map(|cell| cell.row) else { return Ok(None) };
+    // The way to a row of the page leads through it.
+    let mut at = root;
+    for _ in 0..DEEP {
+        task.check()?;
+        if at == number {
+            let leaves = page.cells.into_iter().filter(|_| page.is_leaf);
+            let leaves = leaves.map(|cell| (cell.row, cell.leaf(number))).collect();
+            return Ok(Some(Page { is_leaf: page.is_leaf, first, leaves }));
+        }
+        let Some(below) = below(task, pages, at, first)? else { return Ok(None) };
+        at = below;
+    }
+    Ok(None)
+}
+
+/// The page below page `number` that leads to a row; `None` for a leaf.
+fn below(task: &Task, pages: &Pages, number: u32, id: i64) -> Result<Option<u32>> {
+    let page = sound(task, pages, number)?;
+    let next = page.cells.get(page.cells.partition_point(|cell| cell.row < id));
+    Ok((!page.is_leaf).then(|| next.map_or(page.last, |cell| cell.child)))
+}
+
+/// A page of a table's tree.
+fn sound(task: &Task, pages: &Pages, number: u32) -> Result<Cells> {
+    parse(pages.read(task, number)?, number, false, pages.usable)
+        .map_err(|why| Error::malformed(format!("page {number}: {why}")))
 }
 
 /// The serial type of a value of a record, its place in the header and that of the value; `None` where the record has
@@ -177,8 +214,16 @@ struct Cell {
     overflow: Option<u32>,
 }
 
+impl Cell {
+    /// Where the row of a cell of the leaf `page` lies.
+    fn leaf(self, page: u32) -> Leaf {
+        let Cell { number, local, len, overflow, .. } = self;
+        Leaf { page, number, local, len, overflow }
+    }
+}
+
 /// A page whose cells are sound.
-struct Page {
+struct Cells {
     bytes: Bytes,
     is_leaf: bool,
     cells: Vec<Cell>,
@@ -233,7 +278,7 @@ impl Walk<'_> {
     }
 
     /// Reads a page and everything of it that SQLite would look at; why it cannot be read.
-    fn load(&mut self, number: u32, bounds: Bounds, depth: usize) -> Result<Result<Page, String>> {
+    fn load(&mut self, number: u32, bounds: Bounds, depth: usize) -> Result<Result<Cells, String>> {
         if depth >= DEEP {
             return Ok(Err("it lies too deep in its tree".to_owned()));
         }
@@ -253,7 +298,7 @@ impl Walk<'_> {
     }
 
     /// Counts a row, if it can be read.
-    fn row(&mut self, number: u32, page: &Page, cell: &Cell) -> Result<()> {
+    fn row(&mut self, number: u32, page: &Cells, cell: &Cell) -> Result<()> {
         let own = match self.columns {
             None => Bounds { after: Some(cell.row.saturating_sub(1)), until: Some(cell.row) },
             Some(_) => Bounds { after: None, until: None },
@@ -321,7 +366,7 @@ impl Walk<'_> {
 }
 
 /// The cells of a page, if they are those of a table's (with `records`, an index') page.
-fn parse(bytes: Bytes, number: u32, records: bool, usable: usize) -> Result<Page, String> {
+fn parse(bytes: Bytes, number: u32, records: bool, usable: usize) -> Result<Cells, String> {
     let begin = if number == 1 { 100 } else { 0 };
     let kind = bytes.get(begin).copied().unwrap_or(0);
     let is_leaf = match (kind, records) {
@@ -345,11 +390,11 @@ fn parse(bytes: Bytes, number: u32, records: bool, usable: usize) -> Result<Page
         found.ok_or_else(|| format!("its cell {n} does not lie inside of it"))
     };
     let cells = (0..count).map(one).collect::<Result<_, _>>()?;
-    Ok(Page { is_leaf, cells, last, bytes })
+    Ok(Cells { is_leaf, cells, last, bytes })
 }
 
 /// Whether the row numbers of a page follow one another and lie where the page above says.
-fn ordered(page: &Page, bounds: Bounds) -> Result<(), String> {
+fn ordered(page: &Cells, bounds: Bounds) -> Result<(), String> {
     let mut before = bounds.after;
     for cell in &page.cells {
         if before.is_some_and(|before| cell.row <= before) || !bounds.has(cell.row) {

@@ -5,6 +5,7 @@ use crate::bytes::error::{Error, Result};
 use crate::bytes::numbers::be;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::location::BytePlace;
 use bytes::Bytes;
 use std::collections::HashMap;
 
@@ -78,6 +79,20 @@ impl Pages {
             (Some(wal), Some(&at)) => (wal, at),
             _ => (&self.source, u64::from(number.saturating_sub(1)) * u64::from(self.size)),
         }
+    }
+
+    /// The page that a byte is of and how far behind its first byte it stands; `None` for what is not the newest state of a
+    /// page, and for a byte of another file.
+    pub(super) fn page_of(&self, byte: &BytePlace) -> Option<(u32, usize)> {
+        let size = u64::from(self.size);
+        if let Some(at) = self.wal.as_ref().and_then(|wal| byte.offset_in(wal)) {
+            let holds = |start: &u64| (*start..start.saturating_add(size)).contains(&at);
+            let (number, start) = self.newer.iter().find(|(_, start)| holds(start))?;
+            return Some((*number, usize::try_from(at - start).ok()?));
+        }
+        let at = byte.offset_in(&self.source)?;
+        let number = u32::try_from((at / size).checked_add(1)?).ok()?;
+        (!self.newer.contains_key(&number)).then_some((number, usize::try_from(at % size).ok()?))
     }
 
     /// The first byte of a page, in words, and as a number where it is in the database file itself.

@@ -8,7 +8,7 @@ use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::numbers::be;
 use crate::bytes::task::Task;
-use crate::data::location::{Location, Within};
+use crate::data::location::{BytePlace, Location, Within};
 use bytes::Bytes;
 use rusqlite::OptionalExtension;
 use std::ops::Range;
@@ -100,6 +100,57 @@ pub(super) fn location(
         location = location.decoded_by(Vec::new(), move |task, _| self::record(task, &pages, &leaf));
     }
     Ok(Some(location.within(Within::from(within))))
+}
+
+/// What of a table a byte of one of its pages is.
+pub(super) struct Held {
+    /// The page.
+    pub(super) page: Location,
+    /// The row number: of the row that it is of, or of the first one of the page.
+    pub(super) id: i64,
+    /// What of the row.
+    pub(super) part: HeldPart,
+}
+
+/// What of a row a byte is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HeldPart {
+    /// The row number.
+    RowNumber,
+    /// Of the value of this number of the record; whether it is one of the value's own bytes, and not only of its type.
+    Value(usize, bool),
+    /// Nothing: the byte is of the page.
+    None,
+}
+
+/// What the byte is of the tree whose first page is `root`; `None` where it is none of its pages. Of the rest of a record
+/// on other pages it is not told whose it is.
+///
+/// # Errors
+/// `Malformed` where a page on the way is broken.
+pub(super) fn owner(task: &Task, pages: &Pages, root: u32, byte: &BytePlace) -> Result<Option<Held>> {
+    let Some((number, at)) = pages.page_of(byte) else { return Ok(None) };
+    let Some(page) = btree::page_of(task, pages, root, number)? else { return Ok(None) };
+    let (source, start) = pages.at(number);
+    let range = start..start.saturating_add(pages.usable as u64);
+    let unit = Location::new(source.clone(), range, "page", format!("page {number}"));
+    let held = |id, part| Ok(Some(Held { page: unit.clone(), id, part }));
+    let found = page.leaves.iter().find(|(_, leaf)| leaf.number.contains(&at) || leaf.local.contains(&at));
+    let Some((id, leaf)) = found.filter(|_| page.is_leaf) else { return held(page.first, HeldPart::None) };
+    if leaf.number.contains(&at) {
+        return held(*id, HeldPart::RowNumber);
+    }
+    let record = record(task, pages, leaf)?;
+    let at = at.saturating_sub(leaf.local.start) as u64;
+    for value in 0.. {
+        let Some((kind, header, body)) = btree::placed(&record, value) else { break };
+        // Constants have no bytes but those of their type.
+        let own = if matches!(kind, 8 | 9) { &header } else { &body };
+        if header.contains(&at) || body.contains(&at) {
+            return held(*id, HeldPart::Value(value, own.contains(&at)));
+        }
+    }
+    held(*id, HeldPart::None)
 }
 
 /// What a serial type stands for.

@@ -6,13 +6,13 @@
 use super::btree::{self, Damaged, Mark};
 use super::columns::{Builder, Column, Seen};
 use super::database::{Database, quoted};
-use super::place::{self, Stored};
+use super::place::{self, HeldPart, Stored};
 use crate::bytes::error::{Error, ErrorKind, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
 use crate::data::content::TableFacts;
 use crate::data::content::table::{Columns, Rows, Table, batch, cut};
-use crate::data::location::Location;
+use crate::data::location::{BytePlace, Location, Owner};
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 use parking_lot::Mutex;
@@ -345,6 +345,42 @@ impl SqlTable {
     }
 }
 
+impl SqlTable {
+    /// The column whose value has this number in records.
+    fn column_of(&self, task: &Task, value: usize) -> Result<Option<usize>> {
+        for (at, column) in self.columns.iter().enumerate() {
+            let stored = place::stored(task, &self.database, &self.plain_name, &column.name)?;
+            if matches!(stored, Some(Stored::Value(number)) if number == value) {
+                return Ok(Some(at));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The row, as [`Table::read`] counts, of a row number.
+    fn row_of(&self, task: &Task, id: i64) -> Result<u64> {
+        let (from, before) = {
+            let known = self.known.lock();
+            if let Some((first, _)) = known.ends.filter(|_| known.dense || known.total.is_none()) {
+                return Ok(u64::try_from(i128::from(id) - i128::from(first)).unwrap_or(0));
+            }
+            let number = |mark: &Mark| match mark.key.first() {
+                Some(Value::Integer(number)) => *number,
+                _ => i64::MAX,
+            };
+            let behind = known.marks.partition_point(|mark| number(mark) <= id);
+            match behind.checked_sub(1).and_then(|n| known.marks.get(n)) {
+                Some(mark) => (number(mark), mark.row),
+                None => (i64::MIN, 0),
+            }
+        };
+        let Key::RowId(rowid) = &self.key else { return Ok(0) };
+        let sql = format!("SELECT count(*) FROM {} WHERE {rowid} >= ? AND {rowid} < ?", self.name);
+        let count: i64 = self.database.with(task, |db| db.query_row(&sql, [from, id], |row| row.get(0)))?;
+        Ok(before.saturating_add(u64::try_from(count).unwrap_or(0)))
+    }
+}
+
 /// The first and the last row number.
 fn ends(db: &Connection, name: &str, rowid: &str) -> rusqlite::Result<Option<(i64, i64)>> {
     let one = |end: &str| -> rusqlite::Result<Option<i64>> {
@@ -425,12 +461,29 @@ impl Table for SqlTable {
             false => place::stored(task, &self.database, &self.plain_name, &known.name)?,
         };
         let Some(stored) = stored else { return Ok(None) };
+        // Until all are counted rows are taken to follow one another without a gap.
+        self.count(task)?;
         let queries = self.queries(&(row..row.saturating_add(1)), rowid);
         let Some((sql, values)) = queries.into_iter().next() else { return Ok(None) };
         let number =
             |db: &Connection| db.query_row(&sql, params_from_iter(&values), |row| row.get(0)).optional();
         let Some(id) = self.database.with(task, number)? else { return Ok(None) };
         place::location(task, self.database.pages(task)?, root, id, &stored)
+    }
+
+    /// Of tables with row numbers.
+    fn owner(&self, task: &Task, byte: &BytePlace) -> Result<Option<Owner>> {
+        let (Key::RowId(_), Some(root)) = (&self.key, self.root) else { return Ok(None) };
+        let pages = self.database.pages(task)?;
+        let Some(held) = place::owner(task, &pages, root, byte)? else { return Ok(None) };
+        self.count(task)?;
+        let row = self.row_of(task, held.id)?;
+        let (column, exact) = match held.part {
+            HeldPart::RowNumber => (self.columns.iter().position(|column| column.row_number), true),
+            HeldPart::Value(value, own) => (self.column_of(task, value)?, own),
+            HeldPart::None => (None, false),
+        };
+        Ok(Some(Owner::of_row(held.page, row, column, exact && column.is_some())))
     }
 
     fn scan_step(&self, _at: u64) -> u64 {

@@ -271,3 +271,25 @@ fn pages_of_a_log_are_those_that_are_walked() {
     let found = btree::walk(&task, &database.pages(&task).unwrap(), 2, None).unwrap();
     assert_eq!((found.rows, found.damage.len(), found.marks.len()), (5, 0, 1));
 }
+
+#[test]
+fn a_row_lies_where_it_does_also_before_all_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.sqlite");
+    let database = rusqlite::Connection::open(&path).unwrap();
+    database.execute_batch("CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT)").unwrap();
+    for n in 0..500 {
+        database.execute("INSERT INTO t VALUES (?, ?)", (2 * n, format!("name {n}"))).unwrap();
+    }
+    drop(database);
+    let task = Task::new();
+    let open = || {
+        let document = crate::formats::open(&task, &path, &Options::default()).unwrap();
+        table(&child(&document.root, "t"))
+    };
+    let location = open().location(&task, 77, 1).unwrap().unwrap();
+    assert_eq!(location.value(&task).unwrap().unwrap(), &b"name 77"[..]);
+    let byte = crate::data::location::BytePlace::new(&location.source, location.exact().unwrap().start);
+    let owner = open().owner(&task, &byte).unwrap().unwrap();
+    assert_eq!((owner.cell, owner.exact), (Some((77, Some(1))), true));
+}

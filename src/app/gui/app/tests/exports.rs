@@ -345,6 +345,70 @@ fn pictures_leave_by_their_own_command() {
     assert!(is_said(&harness, "the heat map, one pixel an element"));
 }
 
+/// The size of the picture that a command puts on the clipboard.
+fn copied(harness: &mut Harness<'_, Window>, modifiers: Modifiers) -> Option<[usize; 2]> {
+    harness.key_press_modifiers(modifiers, Key::C);
+    for _ in 0..400 {
+        harness.step();
+        let size = harness.output().platform_output.commands.iter().find_map(|command| match command {
+            egui::OutputCommand::CopyImage(image) => Some(image.size),
+            _ => None,
+        });
+        if size.is_some() {
+            return size;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    None
+}
+
+#[test]
+fn a_picture_is_copied_with_one_pixel_an_element() {
+    let pixels = Modifiers::COMMAND | Modifiers::ALT | Modifiers::SHIFT;
+    for name in ["showcase/field.npy", "showcase/photo.png"] {
+        let mut harness = window(&[&fixture(name)]);
+        settle(&mut harness);
+        let target = harness.state().app().tabs.target().cloned().unwrap();
+        let sides = match &target.node.content {
+            Some(Content::Array(array)) => [array.shape()[1] as usize, array.shape()[0] as usize],
+            Some(Content::Image(image)) => [image.info().width as usize, image.info().height as usize],
+            _ => panic!("{name}: no picture"),
+        };
+        assert_eq!(copied(&mut harness, pixels), Some(sides), "{name}");
+        until(&mut harness, "it is said", |harness| is_said(harness, "one an element"));
+    }
+    // A table is no picture, which is said.
+    let mut harness = window(&[&fixture("showcase/people.csv")]);
+    harness.key_press_modifiers(pixels, Key::C);
+    settle(&mut harness);
+    assert!(is_said(&harness, "no elements as pixels"));
+}
+
+#[test]
+fn planes_of_a_volume_are_pictures_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("v.npy");
+    let values: Vec<u8> = (0..4 * 5 * 6).map(|n| n as u8).collect();
+    let header = "{'descr': '|u1', 'fortran_order': False, 'shape': (4, 5, 6), }";
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((header.len() as u16 + 1).to_le_bytes());
+    bytes.extend(header.bytes());
+    bytes.push(b'\n');
+    bytes.extend(values);
+    std::fs::write(&path, bytes).unwrap();
+    let mut harness = window(&[&path]);
+    harness.key_press_modifiers(Modifiers::ALT, Key::Num6);
+    settle(&mut harness);
+    harness.key_press_modifiers(Modifiers::COMMAND | Modifiers::ALT, Key::E);
+    settle(&mut harness);
+    settle(&mut harness);
+    let planes = harness.query_all_by_label_contains("one pixel an element");
+    let planes: std::collections::BTreeSet<String> =
+        planes.filter_map(|node| node.accesskit_node().label()).collect();
+    assert_eq!(planes.len(), 3, "{planes:?}");
+    assert!(planes.iter().all(|words| words.contains("the plane ")), "{planes:?}");
+}
+
 #[test]
 fn the_whole_file_can_be_exported_and_its_recipe_kept() {
     let folder = tempfile::tempdir().unwrap();

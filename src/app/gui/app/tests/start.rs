@@ -69,3 +69,55 @@ fn a_format_is_found_by_name_or_ending() {
     settle(&mut harness);
     assert!(words(&harness, "opens as text or bytes"));
 }
+
+/// The paths of the nodes that tabs show, and that of the active one.
+fn paths(harness: &Harness<'_, Window>) -> (usize, String) {
+    let tabs = &harness.state().app().tabs;
+    (tabs.len(), tabs.target().map_or_else(String::new, |target| target.path.clone()))
+}
+
+#[test]
+fn a_file_opens_at_the_node_that_is_named_with_it() {
+    let named = |name: &str| PathBuf::from(format!("{}#{name}", fixture("showcase/volume.npz").display()));
+    let harness = window(&[&named("spacing")]);
+    assert_eq!(paths(&harness), (1, "spacing".to_owned()));
+    let rows = labels(&harness, Role::TreeItem);
+    assert!(rows.iter().any(|row| row.starts_with("spacing")), "{rows:?}");
+    // Where paths begin with a separator, it may be left out.
+    for name in ["/few", "few"] {
+        let file = fixture("hdf5/attributes_latest.h5");
+        let harness = window(&[&PathBuf::from(format!("{}#{name}", file.display()))]);
+        assert_eq!(paths(&harness), (1, "/few".to_owned()), "{name}");
+        // Its row is the selected one, although children of such files are read as they come into sight.
+        assert_eq!(harness.state().app().explorer.selected(), Some((1, vec![0])), "{name}");
+    }
+    // Each node that is named has a tab; the first one is shown.
+    let people = fixture("showcase/people.csv");
+    let harness = window(&[&named("spacing"), &people, &named("volume")]);
+    assert_eq!(paths(&harness), (2, "spacing".to_owned()));
+    assert_eq!(harness.state().app().files.len(), 2);
+    // What is not there is said, with what can be done.
+    let harness = window(&[&named("nothing")]);
+    assert!(harness.query_by_label_contains("there is no node \"nothing\" in this file").is_some());
+}
+
+#[test]
+fn a_path_with_a_node_is_opened_by_its_dialog_as_it_was_copied() {
+    let mut harness = window(&[&fixture("showcase/people.csv")]);
+    press(&mut harness, Modifiers::COMMAND, Key::L);
+    write(&mut harness, &format!("{}#spacing", fixture("showcase/volume.npz").display()));
+    press(&mut harness, Modifiers::NONE, Key::Enter);
+    assert_eq!(paths(&harness).1, "spacing");
+    assert_eq!(harness.state().app().tabs.target().unwrap().address(), {
+        format!("{}#spacing", fixture("showcase/volume.npz").display())
+    });
+}
+
+#[test]
+fn a_file_whose_name_holds_the_sign_is_opened_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a#b.csv");
+    std::fs::write(&path, "x\n1\n").unwrap();
+    let harness = window(&[&path]);
+    assert_eq!((shown(&harness), paths(&harness).1), ("a#b.csv".to_owned(), String::new()));
+}

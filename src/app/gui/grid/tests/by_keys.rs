@@ -81,7 +81,7 @@ fn the_menus_are_walked_and_give_the_keyboard_back() {
 
 #[test]
 fn no_key_of_the_grid_means_two_things_or_what_a_command_means() {
-    let keys = keys::shortcuts();
+    let keys = crate::gui::ui::keys::shortcuts(keys::KEYS);
     for (at, one) in keys.iter().enumerate() {
         assert!(!keys[at + 1..].contains(one), "{one:?}");
         let taken = crate::gui::commands::COMMANDS.iter().find(|command| command.label.keys == Some(*one));

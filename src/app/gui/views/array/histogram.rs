@@ -427,7 +427,7 @@ impl Histogram {
             at
         });
         let at = shown.response.hover_pos().map(|at| shown.transform.value_from_position(at));
-        crate::gui::node_menu::picture(&shown.response, cx.actions);
+        crate::gui::node_menu::picture(&shown.response, false, cx.actions);
         let words = format!("Histogram of {} from {} to {}", cx.title(), brief(low), brief(high));
         shown.response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, &words));
         self.answer(cx, &shown.response, histogram, at, choice);

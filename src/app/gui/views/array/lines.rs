@@ -19,12 +19,13 @@ use gander::jobs::JobSpec;
 use serde::{Deserialize, Serialize};
 
 use super::super::ViewCx;
+use super::keys::{LINE_KEYS, LineCommand};
 use super::loader::{Loader, SliceKey, SliceValue};
 use super::plotting::calm;
 use super::probe;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Severity, Theme, space};
-use crate::gui::ui::drop_down;
+use crate::gui::ui::{drop_down, keys};
 
 /// Lines at once.
 const LINES: usize = 16;
@@ -240,11 +241,11 @@ impl Lines {
     /// Control and an arrow move the marked element along the line.
     fn step_mark(&mut self, ui: &Ui, response: &egui::Response, len: u64) {
         let Some(mark) = self.mark.filter(|_| response.has_focus()) else { return };
-        let by = ui.input(|input| {
-            let pressed = |key| i64::from(input.modifiers.command_only() && input.key_pressed(key));
-            pressed(egui::Key::ArrowRight) - pressed(egui::Key::ArrowLeft)
+        let by = keys::pressed(ui, LINE_KEYS).into_iter().map(|command| match command {
+            LineCommand::Mark(by) => i64::from(by),
+            _ => 0,
         });
-        self.mark = Some(mark.saturating_add_signed(by).min(len.saturating_sub(1)));
+        self.mark = Some(mark.saturating_add_signed(by.sum()).min(len.saturating_sub(1)));
     }
 
     /// Reads the lines of the slices that will probably come next, once these are there.
@@ -346,7 +347,7 @@ impl Lines {
             let at = positions.position(shown.transform.value_from_position(at).x).round();
             self.mark = Some((at.max(0.0) as u64).min(len.saturating_sub(1)));
         }
-        crate::gui::node_menu::picture(response, cx.actions);
+        crate::gui::node_menu::picture(response, false, cx.actions);
         self.step_mark(ui, response, len);
         let scale = shown.transform.dvalue_dpos()[0];
         self.aim(ui, response, (left - margin, right + margin), scale, &positions, ends);
@@ -388,20 +389,24 @@ impl Lines {
             (left, right) = (left - by, right - by);
         }
         if response.has_focus() {
-            let width = right - left;
-            ui.input(|input| {
-                let pressed = |key| f64::from(u8::from(input.key_pressed(key)));
-                let by = width * 0.1 * (pressed(egui::Key::ArrowRight) - pressed(egui::Key::ArrowLeft));
-                (left, right) = (left + by, right + by);
-                let (plus, minus) = (egui::Key::Plus, egui::Key::Minus);
-                let closer = pressed(plus) + pressed(egui::Key::Equals) - pressed(minus);
-                let by = (width * 0.125 * closer).min(((width - least) / 2.0).max(0.0));
-                (left, right) = (left + by, right - by);
-            });
+            for command in keys::pressed(ui, LINE_KEYS) {
+                let width = right - left;
+                match command {
+                    LineCommand::Move(way) => {
+                        let by = width * 0.1 * f64::from(way);
+                        (left, right) = (left + by, right + by);
+                    }
+                    LineCommand::Zoom(closer) => {
+                        let most = ((width - least) / 2.0).max(0.0);
+                        let by = (width * 0.125 * f64::from(closer)).min(most);
+                        (left, right) = (left + by, right - by);
+                    }
+                    LineCommand::Fit => return self.fit(),
+                    LineCommand::Mark(_) => {}
+                }
+            }
         }
-        if response.double_clicked()
-            || response.has_focus() && ui.input(|input| input.key_pressed(egui::Key::Num0))
-        {
+        if response.double_clicked() {
             self.fit();
             return;
         }

@@ -302,7 +302,11 @@ fn heat(view: &mut ArrayView, ui: &mut Ui) {
         view.volume.toolbar(ui, &view.mapping, &view.dims.coordinates);
     }
     let pictured = if view.mode == Mode::Volume { view.volume.first() } else { &view.heat };
-    let summary = pictured.known(&view.mapping.slice(false), view.choice.part);
+    let summary = match view.choice.scope {
+        RangeScope::Array => view.whole.known(view.choice.part),
+        RangeScope::Slice => None,
+    };
+    let summary = summary.or_else(|| pictured.known(&view.mapping.slice(false), view.choice.part));
     let (choice, scanning) = (&mut view.choice, view.whole.state());
     let words = match choice.scope {
         RangeScope::Array if !scanning.is_empty() => format!("{} of all: {scanning}", choice.range.words()),
@@ -313,7 +317,12 @@ fn heat(view: &mut ArrayView, ui: &mut Ui) {
     };
     let mut again = false;
     drop_form(ui, &short(&words), "Range of the colours", |ui| {
-        again = scope_choices(ui, choice);
+        let is_given = matches!(choice.range, ColorRange::Hand(..));
+        if let Some(scope) = scope_choices(ui, (!is_given).then_some(choice.scope)) {
+            choice.scope = scope;
+            choice.range = if is_given { ColorRange::MinMax } else { choice.range };
+            again = scope == RangeScope::Array;
+        }
         range_menu(ui, choice, summary.as_deref())
     });
     if again {
@@ -414,10 +423,9 @@ fn swatch(ui: &Ui, rect: Rect, map: ColorMap) {
     ui.painter().add(egui::Shape::mesh(mesh));
 }
 
-/// Of the slice or of the whole array; true if the latter was chosen.
-fn scope_choices(ui: &mut Ui, choice: &mut HeatMapSpec) -> bool {
-    let mut all = false;
-    let is_given = matches!(choice.range, ColorRange::Hand(..));
+/// Of the slice or of the whole array, `now` the one that counts: what was chosen.
+fn scope_choices(ui: &mut Ui, now: Option<RangeScope>) -> Option<RangeScope> {
+    let mut picked = None;
     for (scope, words, more) in [
         (RangeScope::Slice, "of this slice", "Colours fit the slice that is shown"),
         (
@@ -426,18 +434,13 @@ fn scope_choices(ui: &mut Ui, choice: &mut HeatMapSpec) -> bool {
             "The same colours in every slice. Looks at every element once.",
         ),
     ] {
-        let chosen = !is_given && choice.scope == scope;
-        if ui.selectable_label(chosen, words).on_hover_text(more).clicked() {
-            choice.scope = scope;
-            if is_given {
-                choice.range = ColorRange::MinMax;
-            }
-            all = scope == RangeScope::Array;
+        if ui.selectable_label(now == Some(scope), words).on_hover_text(more).clicked() {
+            picked = Some(scope);
             ui.close();
         }
     }
     ui.separator();
-    all
+    picked
 }
 
 fn range_menu(ui: &mut Ui, choice: &mut HeatMapSpec, summary: Option<&ValueSummary>) {
@@ -563,7 +566,16 @@ fn image(view: &mut ArrayView, ui: &mut Ui) {
         channel_menu(ui, &mut view.photo, depth);
     }
     let known = view.image.known(&view.mapping.slice(true), ComplexPart::Magnitude);
-    window_menu(ui, &mut view.photo, view.array.dtype(), known.as_deref());
+    let known = match view.photo.scope {
+        RangeScope::Array => view.whole.known(ComplexPart::Magnitude).or(known),
+        RangeScope::Slice => known,
+    };
+    let scanning = view.whole.state().to_owned();
+    let (photo, dtype) = (&mut view.photo, view.array.dtype());
+    let again = window_menu(ui, photo, dtype, known.as_deref(), Some(&scanning));
+    if again {
+        view.whole.retry();
+    }
     turns(ui, &mut view.image.camera);
 }
 
@@ -647,19 +659,38 @@ pub(in super::super) fn channel_menu(ui: &mut Ui, photo: &mut ImageSpec, depth: 
     });
 }
 
-/// Which value is black and which is white.
+/// Which value is black and which is white. With `scanning`, how far a pass over the whole array is in words, they may be
+/// those of all of it; true if that was chosen.
 pub(in super::super) fn window_menu(
     ui: &mut Ui,
     photo: &mut ImageSpec,
     dtype: &gander::data::dtype::DType,
     summary: Option<&ValueSummary>,
-) {
+    scanning: Option<&str>,
+) -> bool {
     let usual = summary.map_or((0.0, 1.0), |summary| usual_window(dtype, summary));
     let ends = summary.and_then(|summary| summary.percentile(0.01).zip(summary.percentile(0.99)));
-    window_choice(ui, &mut photo.window, usual, summary.and_then(|summary| summary.range), ends);
+    let text = match (photo.window, photo.scope, scanning) {
+        (Some((low, high)), ..) => ColorRange::Hand(low, high).words(),
+        (None, RangeScope::Array, Some("")) => "auto of all".to_owned(),
+        (None, RangeScope::Array, Some(state)) => format!("auto of all: {state}"),
+        _ => "auto".to_owned(),
+    };
+    let mut again = false;
+    drop_form(ui, &short(&text), "Black and white: window and level", |ui| {
+        if scanning.is_some() {
+            let is_given = photo.window.is_some();
+            if let Some(scope) = scope_choices(ui, (!is_given).then_some(photo.scope)) {
+                (photo.scope, photo.window) = (scope, None);
+                again = scope == RangeScope::Array;
+            }
+        }
+        window_choice(ui, &mut photo.window, usual, summary.and_then(|summary| summary.range), ends);
+    });
+    again
 }
 
-/// A menu of windows: usual, all values, without the extreme ones, by hand as level and width.
+/// The windows of a menu: usual, all values, without the extreme ones, by hand as level and width.
 pub(in super::super) fn window_choice(
     ui: &mut Ui,
     window: &mut Option<(f64, f64)>,
@@ -667,46 +698,42 @@ pub(in super::super) fn window_choice(
     range: Option<(f64, f64)>,
     percent: Option<(f64, f64)>,
 ) {
-    let text = window.map_or("auto".to_owned(), |(low, high)| ColorRange::Hand(low, high).words());
-    drop_form(ui, &text, "Black and white: window and level", |ui| {
-        if ui
-            .selectable_label(
-                window.is_none(),
-                format!("auto ({})", ColorRange::Hand(usual.0, usual.1).words()),
-            )
-            .clicked()
+    let auto = format!("auto ({})", ColorRange::Hand(usual.0, usual.1).words());
+    if ui.selectable_label(window.is_none(), auto).clicked() {
+        *window = None;
+        ui.close();
+    }
+    for (name, ends) in [("min–max", range), ("1–99 %", percent)] {
+        if let Some(ends) = ends
+            && ui.selectable_label(*window == Some(ends), name).clicked()
         {
-            *window = None;
+            *window = Some(ends);
             ui.close();
         }
-        for (name, ends) in [("min–max", range), ("1–99 %", percent)] {
-            if let Some(ends) = ends
-                && ui.selectable_label(*window == Some(ends), name).clicked()
-            {
-                *window = Some(ends);
-                ui.close();
-            }
-        }
-        ui.separator();
-        let (low, high) = window.unwrap_or(usual);
-        let (mut level, mut width) = ((low + high) / 2.0, high - low);
-        let span = (usual.1 - usual.0).abs().max(f64::MIN_POSITIVE);
-        let mut changed = false;
-        ui.horizontal(|ui| {
-            for (name, number) in [("level", &mut level), ("window", &mut width)] {
-                ui.label(name);
-                let response = ui.add(DragValue::new(number).speed(span / 200.0).max_decimals(6));
-                response.widget_info(|| {
-                    let mut info = egui::WidgetInfo::new(egui::Role::SpinButton);
-                    info.label = Some(name.to_owned());
-                    info
-                });
-                changed |= response.changed();
-            }
-        });
-        if changed {
-            let half = width.abs().max(span * 1e-6) / 2.0;
-            *window = Some((level - half, level + half));
+    }
+    ui.separator();
+    let (low, high) = window.unwrap_or(usual);
+    let (mut level, mut width) = ((low + high) / 2.0, high - low);
+    let span = (usual.1 - usual.0).abs().max(f64::MIN_POSITIVE);
+    let mut changed = false;
+    ui.horizontal(|ui| {
+        for (name, number) in [("level", &mut level), ("window", &mut width)] {
+            ui.label(name);
+            let response = ui.add(DragValue::new(number).speed(span / 200.0).max_decimals(6));
+            response.widget_info(|| {
+                let mut info = egui::WidgetInfo::new(egui::Role::SpinButton);
+                info.label = Some(name.to_owned());
+                info
+            });
+            changed |= response.changed();
         }
     });
+    if changed {
+        let half = width.abs().max(span * 1e-6) / 2.0;
+        *window = Some((level - half, level + half));
+    }
+    if ui.button("Keep as it is now").on_hover_text("The same black and white for every slice").clicked() {
+        *window = Some((low, high));
+        ui.close();
+    }
 }

@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use egui::{Key, Rect, Sense, Ui, UiBuilder, pos2, vec2};
+use egui::{Rect, Sense, Ui, UiBuilder, pos2, vec2};
 use gander::bytes::display::brief;
 use gander::bytes::error::Error;
 use gander::data::axes::AxisCoordinates;
@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::{ViewCx, Zoom};
 use super::coalescer::Coalescer;
+use super::keys::{FRAME_KEYS, FrameCommand};
 use super::layer::{Layer, Planes, Wanted};
 use super::overlays;
 use super::prefetcher::{Next, Prefetcher};
@@ -29,6 +30,7 @@ use crate::gui::node_menu;
 use crate::gui::theme::{self, Severity, Theme, size, space};
 use crate::gui::timings;
 use crate::gui::ui::canvas::{self, Camera, Viewport};
+use crate::gui::ui::keys;
 
 /// Samples each way of the overview.
 const OVERVIEW: u64 = 1024;
@@ -266,7 +268,7 @@ impl SliceImage {
         self.read_ahead(cx, shown_slice);
         self.answer(ui, cx, shown_slice, &sight, &response, &got);
         describe(ui, &response, shown_slice, self.cursor);
-        node_menu::picture(&response, cx.actions);
+        node_menu::picture(&response, true, cx.actions);
         let beside = if norms { strips::ROOM } else { 0.0 };
         self.furniture(ui, shown_slice, &sight, &got, ruled, outer, beside);
         if let (true, Some(from), Some(pointer)) = (self.ruler, self.cursor, response.hover_pos()) {
@@ -494,42 +496,36 @@ impl SliceImage {
 
     /// The arrows move the framed element.
     fn keys(&mut self, ui: &Ui, sight: &Viewport) {
-        // The first arrow frames what is in the middle.
         let visible = sight.visible();
-        let middle = |n: usize| visible[n].start + (visible[n].end - visible[n].start) / 2;
-        let arrows = [Key::ArrowLeft, Key::ArrowRight, Key::ArrowUp, Key::ArrowDown];
-        if self.cursor.is_none() && ui.input(|input| arrows.iter().any(|key| input.key_pressed(*key))) {
-            self.cursor = Some([middle(0), middle(1)]);
-            return;
+        let before = self.cursor;
+        for command in keys::pressed(ui, FRAME_KEYS) {
+            self.cursor = Some(self.moved(command, sight));
         }
-        let Some([column, row]) = self.cursor else { return };
-        let (mut x, mut y) = (i128::from(column), i128::from(row));
-        ui.input(|input| {
-            let far = if input.modifiers.shift { 10 } else { 1 };
-            let pressed = |key| i64::from(input.key_pressed(key));
-            // As it is seen, whichever way round the plane is drawn.
-            let step = self.camera.orientation().step([
-                pressed(Key::ArrowRight) - pressed(Key::ArrowLeft),
-                pressed(Key::ArrowDown) - pressed(Key::ArrowUp),
-            ]);
-            x += far * i128::from(step[0]);
-            y += far * i128::from(step[1]);
-            let (home, end) = (input.key_pressed(Key::Home), input.key_pressed(Key::End));
-            if home || end {
-                x = if end { sight.size[0] as i128 - 1 } else { 0 };
-                if input.modifiers.command {
-                    y = if end { sight.size[1] as i128 - 1 } else { 0 };
-                }
-            }
-        });
-        let to = [(x, 0), (y, 1)].map(|(n, axis)| n.clamp(0, sight.size[axis] as i128 - 1) as u64);
-        if to == [column, row] {
-            return;
-        }
-        self.cursor = Some(to);
+        let Some(to) = self.cursor.filter(|_| self.cursor != before) else { return };
         if !visible[0].contains(&to[0]) || !visible[1].contains(&to[1]) {
             self.camera.look_at(sight.size, to[0] as f64, to[1] as f64, 0.0);
         }
+    }
+
+    /// Where a key brings the frame. The first one frames what is in the middle.
+    fn moved(&self, command: FrameCommand, sight: &Viewport) -> [u64; 2] {
+        let last = [0, 1].map(|n| (sight.size[n] as u64).saturating_sub(1));
+        let visible = sight.visible();
+        let middle = [0, 1].map(|n: usize| visible[n].start + (visible[n].end - visible[n].start) / 2);
+        let at = match (self.cursor, command) {
+            (None, FrameCommand::Move(_)) => return [0, 1].map(|n| middle[n].min(last[n])),
+            (at, _) => at.unwrap_or(middle),
+        };
+        let to = match command {
+            // As it is seen, whichever way round the plane is drawn.
+            FrameCommand::Move(by) => {
+                let step = self.camera.orientation().step(by);
+                [0, 1].map(|n| at[n].saturating_add_signed(step[n]))
+            }
+            FrameCommand::RowEnd(end) => [if end { last[0] } else { 0 }, at[1]],
+            FrameCommand::End(end) => last.map(|last| if end { last } else { 0 }),
+        };
+        [0, 1].map(|n| to[n].min(last[n]))
     }
 
     /// Rulers, marks, colour bar: what stands on and around the picture, with so much room at its right for strips.

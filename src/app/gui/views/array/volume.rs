@@ -8,7 +8,7 @@ use gander::data::axes::{AxisCoordinates, AxisKind, PlaneHeadings};
 use gander::data::content::Array;
 use gander::data::numbers::{ComplexPart, is_nan};
 use gander::data::plane::color::{ColorRange, HeatMapSpec, RenderSpec};
-use gander::data::plane::{Mapping, Slice};
+use gander::data::plane::{Mapping, Orientation, Slice};
 use gander::data::region::Span;
 use serde::{Deserialize, Serialize};
 
@@ -100,6 +100,29 @@ impl Volume {
         let planes = self.planes(mapping, coordinates, upright);
         let all = planes.iter().flatten().map(|slice| coordinates.facing(slice));
         all.max_by_key(|facing| (facing.is_sided(), facing.is_known())).unwrap_or_default()
+    }
+
+    /// The planes as they are drawn, that which had the keys last first: which axes, the slice, its colours and its turn.
+    pub(crate) fn drawn(
+        &self,
+        mapping: &Mapping,
+        coordinates: &AxisCoordinates,
+        upright: Upright,
+        choice: HeatMapSpec,
+    ) -> Vec<(String, Slice, RenderSpec, Orientation)> {
+        let Some(planes) = self.planes(mapping, coordinates, upright) else { return Vec::new() };
+        let style = RenderSpec::HeatMap(self.common(&planes, choice));
+        let name = |axis: Option<usize>| axis.map_or_else(String::new, |axis| coordinates.name(axis));
+        let mut drawn: Vec<_> = planes
+            .into_iter()
+            .zip(&self.panes)
+            .map(|(slice, pane)| {
+                let words = format!("{} × {}", name(slice.rows), name(slice.columns));
+                (words, slice, style, pane.camera.orientation())
+            })
+            .collect();
+        drawn.rotate_left(self.keyed);
+        drawn
     }
 
     /// What the colours are chosen by, of the slice.

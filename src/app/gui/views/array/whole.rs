@@ -4,9 +4,10 @@
 use std::sync::Arc;
 
 use gander::data::content::Array;
+use gander::data::dtype::DType;
 use gander::data::numbers::ComplexPart;
 use gander::data::plane::ValueSummary;
-use gander::data::plane::color::{HeatMapSpec, RangeScope};
+use gander::data::plane::color::{HeatMapSpec, ImageSpec, RangeScope};
 use gander::jobs::{JobSpec, Slot};
 
 use super::super::ViewCx;
@@ -26,18 +27,17 @@ impl WholeRange {
         &mut self,
         cx: &ViewCx<'_>,
         array: &Arc<dyn Array>,
-        choice: &HeatMapSpec,
+        (scope, part): (RangeScope, ComplexPart),
         title: &str,
     ) {
         self.state.clear();
-        if choice.scope != RangeScope::Array || self.of(choice.part).is_some() {
+        if scope != RangeScope::Array || self.of(part).is_some() {
             return;
         }
-        let (array, part) = (array.clone(), choice.part);
+        let array = array.clone();
         let spec = JobSpec::scan(format!("the range of all of {title}"));
-        let shown = self
-            .found
-            .get(cx.jobs, &choice.part, spec, move |task| ValueSummary::of_array(&*array, task, part));
+        let shown =
+            self.found.get(cx.jobs, &part, spec, move |task| ValueSummary::of_array(&*array, task, part));
         match (shown.ready(), &shown.error) {
             (Some(summary), _) => self.known = Some((part, summary)),
             (None, Some(error)) if error.is_cancelled() => self.state = "stopped".to_owned(),
@@ -60,6 +60,19 @@ impl WholeRange {
             Some(summary) => choice.fixed(summary),
             None => choice,
         }
+    }
+
+    /// The black and white of an image of the array, in the same way.
+    pub(super) fn applied_to_image(&self, photo: ImageSpec, dtype: &DType) -> ImageSpec {
+        match self.of(ComplexPart::Magnitude).filter(|_| photo.scope == RangeScope::Array) {
+            Some(summary) => photo.fixed(dtype, summary),
+            None => photo,
+        }
+    }
+
+    /// What is known of all values.
+    pub(super) fn known(&self, part: ComplexPart) -> Option<Arc<ValueSummary>> {
+        self.of(part).cloned()
     }
 
     /// How far it is, in words; empty where nothing is to be waited for.

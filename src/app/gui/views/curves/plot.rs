@@ -208,7 +208,7 @@ impl TagPlot {
         let words = format!("Curves of {}", display::harmless(&wanted_name(wanted, tag), 120));
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, &words));
         let at = |pos: egui::Pos2| transform.value_from_position(pos).x / unit;
-        crate::gui::node_menu::picture(&response, cx.actions);
+        crate::gui::node_menu::picture(&response, false, cx.actions);
         self.aim(ui, &response, sight, shown.picture.x, &at);
         if let Some(pos) = response.hover_pos().filter(|_| self.from.is_none()) {
             let value = transform.value_from_position(pos);

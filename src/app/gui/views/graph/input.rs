@@ -1,13 +1,15 @@
 //! What a person does with a graph: wheel, drag, clicks, keys; and what a screen reader says of its boxes.
 
-use egui::{Key, PointerButton, Pos2, Rect, Response, Role, Sense, Ui, WidgetInfo, pos2, vec2};
+use egui::{PointerButton, Pos2, Rect, Response, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 use gander::bytes::display;
-use gander::data::graph::Item;
 use gander::data::graph::labels::Label;
+use gander::data::graph::{GroupId, Item};
 
 use super::scene::{Outlined, Scene};
 use super::{GraphView, LARGEST, draw, scene, walk};
 use crate::gui::ui::canvas::Viewport;
+use crate::gui::ui::keys;
+use crate::gui::views::keys::{GRAPH_KEYS, GraphCommand};
 
 /// Boxes beyond so many in sight are no parts of the accessibility tree.
 const SPOKEN: usize = 400;
@@ -143,38 +145,35 @@ impl GraphView {
             ..Default::default()
         };
         ui.memory_mut(|memory| memory.set_focus_lock_filter(canvas.id, filter));
-        let pressed = |key| ui.input(|input| input.key_pressed(key) && !input.modifiers.any());
-        for key in [Key::ArrowUp, Key::ArrowDown, Key::ArrowLeft, Key::ArrowRight] {
-            if pressed(key)
-                && let Some(item) = walk::step(scene, self.shown.selected, key)
-            {
-                self.shown.selected = Some(item);
-                self.keep_in_sight(scene, item, canvas.rect);
+        for command in keys::pressed(ui, GRAPH_KEYS) {
+            match command {
+                GraphCommand::Step(step) => {
+                    if let Some(item) = walk::step(scene, self.shown.selected, step) {
+                        self.shown.selected = Some(item);
+                        self.keep_in_sight(scene, item, canvas.rect);
+                    }
+                }
+                GraphCommand::Open => _ = self.act(self.shown.selected),
+                GraphCommand::LetGo => self.shown.selected = None,
+                GraphCommand::CloseAround => {
+                    let group = self.shown.selected.and_then(|item| walk::around(of, item));
+                    self.close_around(group);
+                }
+                GraphCommand::Zoom(closer) => {
+                    self.zoom(closer.map(|closer| if closer { 1.25 } else { 0.8 }));
+                }
             }
         }
-        if pressed(Key::Enter) || pressed(Key::Space) {
-            self.act(self.shown.selected);
+    }
+
+    /// Closes a group and selects it.
+    fn close_around(&mut self, group: Option<GroupId>) {
+        let Some(group) = group else { return };
+        if let Some(open) = &mut self.shown.open {
+            open.remove(&group);
         }
-        if pressed(Key::Escape) {
-            self.shown.selected = None;
-        }
-        if pressed(Key::Backspace)
-            && let Some(group) = self.shown.selected.and_then(|item| walk::around(of, item))
-        {
-            if let Some(open) = &mut self.shown.open {
-                open.remove(&group);
-            }
-            self.shown.selected = Some(Item::Group(group));
-            self.shown.anchor = self.shown.selected;
-        }
-        for (key, factor) in [(Key::Plus, 1.25), (Key::Equals, 1.25), (Key::Minus, 0.8)] {
-            if pressed(key) {
-                self.zoom(Some(factor));
-            }
-        }
-        if pressed(Key::Num0) {
-            self.zoom(None);
-        }
+        self.shown.selected = Some(Item::Group(group));
+        self.shown.anchor = self.shown.selected;
     }
 
     /// Moves as little as is needed to see an item.

@@ -1,22 +1,23 @@
 //! Steps from box to box by keys, and what boxes are called.
 
-use egui::{Key, Rect};
+use egui::Rect;
 use gander::data::content::graph::Operation;
 use gander::data::graph::{GroupId, Item};
 
 use super::scene::{Outlined, Scene, rect_of};
+use crate::gui::views::keys::Step;
 
 /// The item that a key leads to: down and up along the edges, left and right to what stands beside.
-pub(super) fn step(scene: &Scene, from: Option<Item>, key: Key) -> Option<Item> {
+pub(super) fn step(scene: &Scene, from: Option<Item>, to: Step) -> Option<Item> {
     let boxes = &scene.layout.boxes;
     let Some(number) = from.and_then(|item| scene.layout.find(item)) else {
         let first = boxes.iter().filter(|placed| !placed.is_open);
         return first.min_by(|a, b| a.rect.y.total_cmp(&b.rect.y)).map(|placed| placed.item);
     };
     let here = rect_of(boxes.get(number)?.rect);
-    let to = match key {
-        Key::ArrowDown | Key::ArrowUp => along(scene, number, here, key == Key::ArrowDown),
-        _ => beside(scene, number, here, key == Key::ArrowRight),
+    let to = match to {
+        Step::Down | Step::Up => along(scene, number, here, to == Step::Down),
+        _ => beside(scene, number, here, to == Step::Right),
     };
     Some(boxes.get(to?)?.item)
 }

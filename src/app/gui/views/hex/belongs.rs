@@ -16,6 +16,8 @@ use crate::gui::theme::{self, Theme, space};
 #[derive(Default)]
 pub(super) struct Belongs {
     slot: Slot<u64, Option<Told>>,
+    /// The node that the last byte belonged to: most often the next one does, too.
+    last: Option<Target>,
 }
 
 /// What it belongs to, and the way there.
@@ -63,19 +65,32 @@ impl Told {
 
 impl Belongs {
     /// Asks for the byte; what is known of it, or of the last one that was asked for.
-    pub(super) fn get(&self, cx: &ViewCx<'_>, source: &Source, byte: u64) -> Option<Arc<Option<Told>>> {
+    pub(super) fn get(&mut self, cx: &ViewCx<'_>, source: &Source, byte: u64) -> Option<Arc<Option<Told>>> {
         let target = cx.target?;
         // A file of bytes alone has no layout.
         if matches!(target.document.root.content, Some(Content::Bytes(_))) {
             return None;
         }
         let (source, like) = (source.clone(), target.clone());
+        let last = self.last.clone().filter(|last| Arc::ptr_eq(&last.document, &like.document));
         let shown =
             self.slot.get(cx.jobs, &byte, JobSpec::view("asking what a byte belongs to"), move |task| {
-                let found = location::find(task, &like.document.root, &BytePlace::new(&source, byte))?;
+                let byte = BytePlace::new(&source, byte);
+                let near = match &last {
+                    Some(last) => location::find_in(task, &last.path, &last.node, &byte)?,
+                    None => None,
+                };
+                let found = match near {
+                    Some(found) => Some(found),
+                    None => location::find(task, &like.document.root, &byte)?,
+                };
                 Ok(found.map(|found| Told::of(found, &like)))
             });
-        shown.ready()
+        let told = shown.ready();
+        if let Some(told) = told.as_deref().and_then(Option::as_ref) {
+            self.last = Some(told.target.clone());
+        }
+        told
     }
 }
 

@@ -1,4 +1,4 @@
-//! Finding bytes: typed as hexadecimal or as text, looked for by a job from the cursor on, around the end.
+//! Finding bytes: typed as hexadecimal or as text, looked for by a job from the cursor on or back, around the ends.
 
 use std::ops::Range;
 
@@ -12,20 +12,25 @@ use memchr::memmem;
 use crate::gui::commands::Action;
 use crate::gui::icons::Icon;
 use crate::gui::theme;
+use crate::gui::ui::keys;
 use crate::gui::views::ViewCx;
+use crate::gui::views::keys::FOUND_KEYS;
 
 /// Bytes that are looked at in one step.
 const STEP: usize = 4 << 20;
 /// The width of the buttons beside the field.
-const BUTTONS: f32 = 96.0;
+const BUTTONS: f32 = 124.0;
+
+/// What is looked for: the bytes, from where, and whether forward.
+type Asked = (Vec<u8>, u64, bool);
 
 /// The state of the field.
 #[derive(Default)]
 pub(super) struct Find {
     text: String,
     focus: bool,
-    asked: Option<(Vec<u8>, u64)>,
-    slot: Slot<(Vec<u8>, u64), Option<u64>>,
+    asked: Option<Asked>,
+    slot: Slot<Asked, Option<u64>>,
 }
 
 impl Find {
@@ -40,7 +45,7 @@ impl Find {
         ui: &mut Ui,
         cx: &mut ViewCx<'_>,
         source: &Source,
-        cursor: u64,
+        selected: Range<u64>,
         len: Option<u64>,
     ) -> Option<Range<u64>> {
         let edit = TextEdit::singleline(&mut self.text)
@@ -55,18 +60,27 @@ impl Find {
             field.request_focus();
         }
         let entered = field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
-        let next = theme::icon_button(ui, Icon::ArrowDown, "Find next (Enter)").clicked();
-        if (entered || next) && !self.text.is_empty() {
-            if entered {
-                field.request_focus();
-            }
-            self.asked = Some((needle(&self.text), cursor + 1));
+        let back = entered && ui.input(|input| input.modifiers.shift);
+        let pressed = if cx.active { keys::taken(ui, FOUND_KEYS) } else { Vec::new() };
+        let previous = theme::icon_button(ui, Icon::ArrowUp, "Find previous (Shift+F3)").clicked();
+        let next = theme::icon_button(ui, Icon::ArrowDown, "Find next (F3)").clicked();
+        if entered {
+            field.request_focus();
+        }
+        if (entered || previous || next || !pressed.is_empty()) && !self.text.is_empty() {
+            let forward = !(back || previous || pressed.contains(&false));
+            let from = if forward { selected.end } else { selected.start };
+            self.asked = Some((needle(&self.text), from, forward));
             self.slot.clear();
         }
         let asked = self.asked.clone()?;
         let (from, wanted) = (source.clone(), asked.clone());
         let shown = self.slot.get(cx.jobs, &asked, JobSpec::scan("finding bytes"), move |task| {
-            find(task, &from, &wanted.0, wanted.1, len)
+            let (needle, at, forward) = &wanted;
+            match forward {
+                true => find(task, &from, needle, *at, len),
+                false => find_back(task, &from, needle, *at, len),
+            }
         });
         if shown.pending.is_some() {
             if theme::icon_button(ui, Icon::Stop, "Stop finding").clicked() {
@@ -128,9 +142,55 @@ fn find(task: &Task, source: &Source, needle: &[u8], from: u64, len: Option<u64>
     Ok(None)
 }
 
+/// The last place of `needle` before `from`, else the last one of all.
+fn find_back(
+    task: &Task,
+    source: &Source,
+    needle: &[u8],
+    from: u64,
+    len: Option<u64>,
+) -> Result<Option<u64>> {
+    let len = match len {
+        Some(len) => len,
+        None => source.len(task)?,
+    };
+    task.set_total(len);
+    let finder = memmem::FinderRev::new(needle);
+    let overlap = needle.len().saturating_sub(1) as u64;
+    // A place before `from` may end behind it.
+    for range in [0..from.saturating_add(overlap).min(len), from.min(len)..len] {
+        let mut end = range.end;
+        while end > range.start {
+            let start = end.saturating_sub(STEP as u64).max(range.start);
+            if let Some(found) = finder.rfind(&source.read(task, start..end)?) {
+                return Ok(Some(start + found as u64));
+            }
+            task.advance(end - start)?;
+            end = if start == range.start { start } else { (start + overlap).min(end - 1) };
+        }
+    }
+    Ok(None)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn found_backwards_across_steps_and_around_the_beginning() {
+        let mut bytes = vec![0u8; 2 * STEP + 100];
+        let places = [STEP as u64 - 2, 2 * STEP as u64 + 90];
+        for at in places {
+            bytes[at as usize..at as usize + 4].copy_from_slice(b"PAR1");
+        }
+        let source = Source::memory("b", bytes);
+        let (task, len) = (Task::new(), source.known_len());
+        let back = |from| find_back(&task, &source, b"PAR1", from, len).unwrap();
+        assert_eq!(back(places[1]), Some(places[0]));
+        assert_eq!(back(places[1] + 1), Some(places[1]), "it ends behind the cursor");
+        assert_eq!(back(places[0]), Some(places[1]));
+        assert_eq!(find_back(&task, &source, b"none", 7, len).unwrap(), None);
+    }
 
     #[test]
     fn a_needle_is_hex_or_text() {

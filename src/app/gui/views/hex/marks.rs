@@ -46,8 +46,12 @@ impl Mark {
         }
     }
 
-    fn words(&self) -> String {
-        format!("{}: bytes {} to {}", self.name, self.range.start, self.range.end)
+    /// The words in the legend, where so many fields have this name.
+    fn words(&self, count: usize) -> String {
+        match count {
+            1 => format!("{}: bytes {} to {}", self.name, self.range.start, self.range.end),
+            _ => format!("{}: from byte {} on, {count} places", self.name, self.range.start),
+        }
     }
 }
 
@@ -72,7 +76,12 @@ pub(super) fn legend(ui: &mut Ui, place: Rect, marks: &[Mark]) -> Option<Range<u
     let mut chosen = None;
     let mut x = place.left() + space::S3;
     for (n, mark) in marks.iter().enumerate() {
-        let words = mark.words();
+        // Those that are called alike are named once.
+        let is_same = |other: &&Mark| other.name == mark.name && other.paint == mark.paint;
+        if marks.iter().take(n).any(|other| is_same(&other)) {
+            continue;
+        }
+        let words = mark.words(marks.iter().filter(is_same).count());
         let text = ui.painter().layout_no_wrap(words.clone(), theme::small_font(), theme.text);
         let width = SQUARE + space::S1 + text.size().x;
         let entry = Rect::from_min_size(pos2(x, place.top() + 1.0), vec2(width, place.height() - 1.0));
@@ -93,6 +102,9 @@ pub(super) fn legend(ui: &mut Ui, place: Rect, marks: &[Mark]) -> Option<Range<u
 
 #[cfg(test)]
 mod tests {
+    use gander::bytes::source::Source;
+
+    use super::super::HexView;
     use super::*;
 
     #[test]
@@ -107,5 +119,16 @@ mod tests {
         assert_eq!(color(&marks, 24, theme), Some(theme.tint(theme.accent)));
         assert_eq!(color(&marks, 30, theme), None);
         assert_ne!(theme.found(), theme.tint(theme.accent));
+    }
+
+    #[test]
+    fn what_was_gone_to_stays_in_sight_where_rows_become_narrow() {
+        let mut view = HexView::new("x", Source::memory("x", vec![0u8; 5000]));
+        view.paint(vec![Mark::new(1241..1242, "value".to_owned(), Paint::Value)]);
+        for across in [8, 16, 8] {
+            view.set_row(across);
+            let (top, at) = (view.list.top(), 1241 / across);
+            assert!((top..top + 8).contains(&at), "{at} is not in the eight rows from {top} on");
+        }
     }
 }

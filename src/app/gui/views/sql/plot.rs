@@ -12,8 +12,10 @@ use egui_plot::{Bar, BarChart, Legend, Line, Plot, PlotPoints, PlotUi, Points};
 use gander::data::content::Table;
 use gander::jobs::{JobSpec, Jobs, Slot};
 
+use crate::gui::commands::Action;
 use crate::gui::grid::thousands;
 use crate::gui::icons::Icon;
+use crate::gui::node_menu;
 use crate::gui::theme::{self, Theme, size, small_font, space};
 use crate::gui::views::array::lines::line_color;
 use crate::gui::views::array::plotting::calm;
@@ -52,7 +54,7 @@ impl Plotted {
     }
 
     /// Draws the choices and the plot into all that is left of `ui`.
-    pub(super) fn ui(&mut self, ui: &mut Ui, jobs: &Jobs, table: &Arc<dyn Table>) {
+    pub(super) fn ui(&mut self, ui: &mut Ui, jobs: &Jobs, table: &Arc<dyn Table>, actions: &mut Vec<Action>) {
         let fields = table.schema().fields().clone();
         let numeric: Vec<usize> =
             (0..fields.len()).filter(|&c| axis::is_number(fields[c].data_type())).collect();
@@ -80,7 +82,7 @@ impl Plotted {
             Rect::from_min_max(pos2(area.left(), bar.bottom()), area.max).shrink2(vec2(space::S2, 0.0));
         let mut child = ui.new_child(UiBuilder::new().max_rect(rest).id_salt("plotted"));
         child.shrink_clip_rect(rest.expand2(vec2(space::S2, 0.0)));
-        self.plot(&mut child, jobs, table);
+        self.plot(&mut child, jobs, table, actions);
     }
 
     /// A first guess: names get bars, times a line, two columns of numbers points.
@@ -124,7 +126,7 @@ impl Plotted {
         pick(ui, "colour", "Column of colours", &mut self.by, &places, name, "one");
     }
 
-    fn plot(&mut self, ui: &mut Ui, jobs: &Jobs, table: &Arc<dyn Table>) {
+    fn plot(&mut self, ui: &mut Ui, jobs: &Jobs, table: &Arc<dyn Table>, actions: &mut Vec<Action>) {
         let theme = Theme::of(ui);
         let Some(y) = self.y else { return };
         let spec = match self.kind {
@@ -177,7 +179,8 @@ impl Plotted {
             Kind::Histogram => (names(Some(y)), "rows".to_owned()),
             _ => (names(series.spec.x), names(Some(series.spec.y))),
         };
-        draw(&mut child, self.kind, &series, &titles);
+        let drawn = draw(&mut child, self.kind, &series, &titles);
+        node_menu::picture(&drawn, false, actions);
         if !words.is_empty() {
             let at = pos2(area.left() + space::S1, area.bottom() - 4.0);
             ui.painter().text(at, Align2::LEFT_BOTTOM, words, small_font(), theme.warn);
@@ -228,7 +231,7 @@ fn pick<'a>(
 }
 
 /// The plot itself.
-fn draw(ui: &mut Ui, kind: Kind, series: &Series, titles: &(String, String)) {
+fn draw(ui: &mut Ui, kind: Kind, series: &Series, titles: &(String, String)) -> egui::Response {
     let theme = Theme::of(ui);
     let area = ui.available_rect_before_wrap();
     let width = area.width() - 60.0;
@@ -273,6 +276,7 @@ fn draw(ui: &mut Ui, kind: Kind, series: &Series, titles: &(String, String)) {
     let title = |at, align, words: &str| painter.text(at, align, words, small_font(), theme.dim);
     title(frame.left_top() + vec2(6.0, 4.0), Align2::LEFT_TOP, &titles.1);
     title(frame.right_bottom() - vec2(6.0, 4.0), Align2::RIGHT_BOTTOM, &titles.0);
+    shown.response
 }
 
 fn draw_group(
@@ -352,7 +356,7 @@ mod tests {
         let mut harness = builder.with_context_setup(theme::apply).build_ui_state(
             |ui, harness: &mut ViewHarness| {
                 let table = harness.table.clone();
-                harness.plotted.ui(ui, &harness.jobs, &table);
+                harness.plotted.ui(ui, &harness.jobs, &table, &mut Vec::new());
             },
             harness,
         );

@@ -137,7 +137,7 @@ impl SqlView {
             Mode::Plot => {
                 let table: std::sync::Arc<dyn Table> = answer;
                 run.rows();
-                run.plot.ui(ui, cx.jobs, &table);
+                run.plot.ui(ui, cx.jobs, &table, cx.actions);
             }
             Mode::Plan => {
                 run.rows();

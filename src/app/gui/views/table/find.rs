@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use arrow::array::{Array, ArrayRef, RecordBatch};
 use arrow::datatypes::DataType;
-use egui::{Key, Modifiers, Rect, Ui, UiBuilder, pos2, vec2};
+use egui::{Key, Rect, Ui, UiBuilder, pos2, vec2};
 use gander::bytes::display::plural;
 use gander::bytes::error::{Error, Result};
 use gander::bytes::task::Task;
@@ -15,10 +15,12 @@ use gander::jobs::{JobSpec, Jobs, Slot};
 use gander::query::pivot::typed;
 use gander::query::{Failure, Filter, Filtered, containing, containing_sql, filtered};
 
+use super::super::keys::FOUND_KEYS;
 use super::row_filter::{About, engine};
 use crate::gui::grid::{CellAt, thousands};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
+use crate::gui::ui::keys;
 
 /// Of more rows with matches these are not counted.
 const COUNTED: u64 = 1 << 20;
@@ -169,10 +171,9 @@ impl Find {
         }
         let entered = field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
         let back = ui.input(|input| input.modifiers.shift);
-        let pressed = |key, modifiers| keyed && ui.input_mut(|input| input.consume_key(modifiers, key));
-        // Those with Shift are asked first: the shorter one fits too.
-        let previous = entered && back || pressed(Key::F3, Modifiers::SHIFT);
-        let next = entered && !back || pressed(Key::F3, Modifiers::NONE);
+        let pressed = if keyed { keys::taken(ui, FOUND_KEYS) } else { Vec::new() };
+        let previous = entered && back || pressed.contains(&false);
+        let next = entered && !back || pressed.contains(&true);
         if entered {
             field.request_focus();
         }

@@ -1,13 +1,14 @@
 //! The record view: one row as a form, a line for each column.
 
-use egui::{Align2, Key, Modifiers, Rect, Role, Sense, Ui, UiBuilder, WidgetInfo, pos2, vec2};
+use egui::{Align2, Rect, Role, Sense, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
+use super::super::keys::{RECORD_KEYS, RecordCommand};
 use super::model::Sheet;
 use super::{TableView, ViewCx};
 use crate::gui::grid::{CellAt, CellKind};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, body_font, italic_font, mono_font, mono_small_font, size, space};
-use crate::gui::ui::{List, paint_elided};
+use crate::gui::ui::{List, keys, paint_elided};
 
 /// The state of the form.
 #[derive(Default)]
@@ -140,28 +141,21 @@ impl TableView {
         if !cx.active || ui.memory(|memory| memory.focused().is_some()) {
             return at;
         }
-        let pressed = |key| ui.input_mut(|input| input.consume_key(Modifiers::NONE, key));
         let mut to = at;
-        let (down, up) = (pressed(Key::ArrowDown), pressed(Key::ArrowUp));
-        let place = || columns.iter().position(|column| *column == at.column).unwrap_or(0);
-        let next = match (down, up) {
-            (true, _) => Some((place() + 1).min(columns.len().saturating_sub(1))),
-            (_, true) => Some(place().saturating_sub(1)),
-            _ => None,
-        };
-        if pressed(Key::ArrowRight) || pressed(Key::PageDown) {
-            to.row = (at.row + 1).min(rows - 1);
+        let mut place = columns.iter().position(|column| *column == at.column).unwrap_or(0);
+        for command in keys::taken(ui, RECORD_KEYS) {
+            match command {
+                RecordCommand::NextColumn => place = (place + 1).min(columns.len().saturating_sub(1)),
+                RecordCommand::PreviousColumn => place = place.saturating_sub(1),
+                RecordCommand::NextRow => to.row = (to.row + 1).min(rows - 1),
+                RecordCommand::PreviousRow => to.row = to.row.saturating_sub(1),
+                RecordCommand::Inspect => self.inspect.toggle(),
+            }
         }
-        if pressed(Key::ArrowLeft) || pressed(Key::PageUp) {
-            to.row = at.row.saturating_sub(1);
-        }
-        to.column = next.and_then(|next| columns.get(next).copied()).unwrap_or(at.column);
-        if pressed(Key::Enter) || pressed(Key::Space) {
-            self.inspect.toggle();
-        }
+        to.column = columns.get(place).copied().unwrap_or(at.column);
         if to != at {
-            if let Some(next) = next {
-                self.record.reveal(next as u64);
+            if to.column != at.column {
+                self.record.reveal(place as u64);
             }
             self.put_cursor(to);
         }

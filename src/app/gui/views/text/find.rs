@@ -13,7 +13,9 @@ use super::lines::{Place, REACHED};
 use crate::gui::commands::Action;
 use crate::gui::icons::Icon;
 use crate::gui::theme;
+use crate::gui::ui::keys;
 use crate::gui::views::ViewCx;
+use crate::gui::views::keys::FOUND_KEYS;
 
 /// Lines that are read at a time on the way back.
 const STEP: u64 = 4096;
@@ -140,9 +142,10 @@ impl Find {
         }
         let entered = field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
         let back = entered && ui.input(|input| input.modifiers.shift);
-        let previous =
-            buttons && theme::icon_button(ui, Icon::ArrowUp, "Find previous (Shift+Enter)").clicked();
-        let next = buttons && theme::icon_button(ui, Icon::ArrowDown, "Find next (Enter)").clicked();
+        let pressed = if cx.active { keys::taken(ui, FOUND_KEYS) } else { Vec::new() };
+        let button = |ui: &mut Ui, icon, words| buttons && theme::icon_button(ui, icon, words).clicked();
+        let previous = button(ui, Icon::ArrowUp, "Find previous (Shift+F3)") || pressed.contains(&false);
+        let next = button(ui, Icon::ArrowDown, "Find next (F3)") || pressed.contains(&true);
         if entered {
             field.request_focus();
         }

@@ -209,7 +209,7 @@ impl Chunks for Stored {
             return Ok(Some(ChunkPlace { unit, element, cut: false }));
         };
         let unit = Location::new(source, self.extent(index, record)?, "chunk", name);
-        let unit = plain::described(self.way.described(unit), &self.datatype);
+        let unit = plain::described(self.way.described(unit), &self.datatype, &self.file);
         if self.is_plain(index) {
             return Ok(Some(ChunkPlace { unit, element, cut: false }));
         }

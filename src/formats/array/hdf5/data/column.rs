@@ -11,6 +11,7 @@ use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
 use crate::data::adapt;
+use crate::data::location::Location;
 use arrow::array::{ArrayRef, FixedSizeListArray, ListArray, StringBuilder, StructArray, new_empty_array};
 use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::{DataType, Field};
@@ -250,6 +251,25 @@ impl Places<'_> {
         }
         Ok(Some(text))
     }
+}
+
+/// Where the sequence lies that a stored element is the place of, whose own elements have `base` bytes.
+///
+/// # Errors
+/// `Malformed` where the heap cannot be read.
+pub(super) fn sequence_place(
+    task: &Task,
+    file: &File,
+    element: &[u8],
+    base: u64,
+) -> Result<Option<Location>> {
+    let (need, id) = (uint_at(element, 0, 4).saturating_mul(base), element.get(4..).unwrap_or_default());
+    let so = file.offset_size();
+    let address = Some(uint_at(id, 0, so)).filter(|_| need > 0 && is_place(id, file));
+    let index = uint_at(id, so, 4) as u32;
+    let object = file.globals().place(file, task, HeapId { address, index })?;
+    let fits = |object: &Location| need <= object.range.end.saturating_sub(object.range.start);
+    Ok(object.filter(fits).map(|object| object.within(0..need)))
 }
 
 /// Whether an address and an index name anything.

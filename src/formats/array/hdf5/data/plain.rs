@@ -2,7 +2,7 @@
 
 use super::super::datatype::{Class, Datatype};
 use super::super::file::File;
-use super::column::Places;
+use super::column::{Places, sequence_place};
 use super::deliver::Delivery;
 use super::{Names, Opened};
 use crate::bytes::error::{Error, Result};
@@ -13,7 +13,7 @@ use crate::bytes::task::Task;
 use crate::data::content::array::{MissingRegion, Stored};
 use crate::data::content::{Array, ArrayFacts, array};
 use crate::data::dtype::DType;
-use crate::data::location::{BytePlace, FieldPlace, Location, Owner};
+use crate::data::location::{BytePlace, FieldPlace, Location, Owner, Part};
 use crate::data::region::Region;
 use arrow::array::{ArrayRef, UInt64Array, new_null_array};
 use arrow::compute::take;
@@ -29,8 +29,8 @@ pub(super) fn element(datatype: &Datatype) -> &Datatype {
     datatype
 }
 
-/// A place of elements of a type, with where their fields stand in them.
-pub(super) fn described(mut location: Location, datatype: &Datatype) -> Location {
+/// A place of elements of a type, with where their fields stand in them, and the way to what lies in a heap.
+pub(super) fn described(mut location: Location, datatype: &Datatype, file: &File) -> Location {
     match &datatype.class {
         Class::Compound(members) => {
             let place = |member: &super::super::datatype::Member| {
@@ -46,11 +46,24 @@ pub(super) fn described(mut location: Location, datatype: &Datatype) -> Location
                 FieldPlace { bytes, encoding }
             };
             location.fields = members.iter().map(place).collect();
+            for (n, member) in members.iter().enumerate() {
+                location = leading(location, n, &member.datatype, file);
+            }
             location
         }
-        Class::Vlen(_) => location.encoding(HEAP),
+        Class::Vlen(_) => leading(location, 0, datatype, file).encoding(HEAP),
         _ => location,
     }
+}
+
+/// With the way to the heap, where the field `field` is the place of a sequence.
+fn leading(location: Location, field: usize, datatype: &Datatype, file: &File) -> Location {
+    let Class::Vlen(vlen) = &datatype.class else { return location };
+    let (base, file) = (vlen.base.size.max(1), file.clone());
+    location.leads(field, move |task, element| {
+        let found = sequence_place(task, &file, element, base)?;
+        Ok(found.map(|location| Part { what: "global heap object", location }))
+    })
 }
 
 /// What stands in an element whose value lies in a heap.
@@ -157,7 +170,7 @@ impl Array for Plain {
     fn location(&self, task: &Task, index: &[u64]) -> Result<Option<Location>> {
         let Some(location) = self.raw.location(task, index)? else { return Ok(None) };
         let location = self.way.described(location).called("contiguous data");
-        Ok(Some(described(location, &self.datatype)))
+        described(location, &self.datatype, &self.file).followed(task).map(Some)
     }
 
     fn owner(&self, task: &Task, byte: &BytePlace) -> Result<Option<Owner>> {

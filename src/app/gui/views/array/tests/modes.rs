@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use egui::{Key, Modifiers};
+use egui::{Key, Modifiers, Pos2};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
 use gander::data::content::{Array, Content};
 use gander::data::dtype::{DType, Field, Record};
 
-use super::super::super::harness::{ViewHarness, bench, click, picture, settle};
+use super::super::super::harness::{ViewHarness, bench, check_keys, click, picture, settle};
 use super::super::super::{Action, Request};
 use super::made::{Torn, Words};
 use super::{cell, plain, show};
@@ -285,4 +285,70 @@ fn keys_do_what_the_mouse_does() {
         "{}",
         under(&harness)
     );
+}
+
+/// The view as it is kept, and whether it plays.
+fn kept(harness: &Harness<'_, ViewHarness>) -> String {
+    let plays = harness.query_by_label("Pause axis 0").is_some();
+    let view = &harness.state().view;
+    format!("{} {plays} {:?}", view.save(), view.value())
+}
+
+/// Puts the view back to what was kept, with the keyboard in its picture.
+fn stand(harness: &mut Harness<'_, ViewHarness>, state: &serde_json::Value, at: Pos2) {
+    if harness.query_by_label("Pause axis 0").is_some() {
+        harness.get_by_label("Pause axis 0").click();
+        settle(harness);
+    }
+    click(harness, at);
+    harness.remove_cursor();
+    harness.state_mut().view.restore(state);
+    settle(harness);
+}
+
+#[test]
+fn every_key_of_heat_maps_and_lines_works_and_no_other() {
+    use crate::gui::ui::{canvas, keys as tables};
+    // A NaN before and behind the middle of a slice, so that both ways lead somewhere.
+    let mut values: Vec<f32> = (0..30 * 40 * 50).map(|n| n as f32).collect();
+    (values[12 * 2000 + 3], values[12 * 2000 + 1990]) = (f32::NAN, f32::NAN);
+    let array = plain(DType::F32, &[30, 40, 50], values.iter().flat_map(|v| v.to_le_bytes()).collect());
+    let mut harness = show(array);
+    assert!(harness.state_mut().ask(&Request::Element(vec![12, 20, 25])));
+    settle(&mut harness);
+    let middle = super::picture(&harness).center();
+    // Closer than all in sight, so that it can be fitted.
+    for _ in 0..3 {
+        click(&mut harness, middle);
+        harness.key_press(Key::Plus);
+        settle(&mut harness);
+    }
+    let state = harness.state().view.save();
+    let mut table = tables::shortcuts(canvas::KEYS);
+    table.extend(tables::shortcuts(super::super::keys::FRAME_KEYS));
+    table.extend(tables::shortcuts(super::super::keys::SLICE_KEYS));
+    table.extend(tables::shortcuts(super::super::keys::ARRAY_KEYS));
+    check_keys(&mut harness, &table, |harness| stand(harness, &state, middle), kept);
+}
+
+#[test]
+fn every_key_of_lines_works_and_no_other() {
+    use crate::gui::ui::keys as tables;
+    let bytes = (0..4000u16).flat_map(|n| (n % 100).to_le_bytes()).collect();
+    let mut harness = show(plain(DType::U16, &[4000], bytes));
+    let plot = harness.get_by(|node| node.label().is_some_and(|label| label.contains("1 line of a"))).rect();
+    let middle = plot.center();
+    click(&mut harness, middle);
+    for _ in 0..3 {
+        harness.key_press(Key::Plus);
+        settle(&mut harness);
+    }
+    let state = harness.state().view.save();
+    let table = tables::shortcuts(super::super::keys::LINE_KEYS);
+    let stand_marked = |harness: &mut Harness<'_, ViewHarness>| {
+        stand(harness, &state, middle);
+        assert!(harness.state_mut().ask(&Request::Element(vec![2000])));
+        settle(harness);
+    };
+    check_keys(&mut harness, &table, stand_marked, kept);
 }

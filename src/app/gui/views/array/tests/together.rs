@@ -52,6 +52,53 @@ fn colours_of_the_whole_array_mean_the_same_in_every_slice() {
 }
 
 #[test]
+fn black_and_white_of_the_whole_array_mean_the_same_in_every_slice() {
+    // Each slice goes from its number to its number and one.
+    let values = (0..8).flat_map(|slice| (0..30).map(move |n| slice as f32 * 100.0 + n as f32 / 29.0));
+    let array = plain(DType::F32, &[8, 5, 6], values.flat_map(f32::to_le_bytes).collect());
+    let mut harness = show(array);
+    harness.get_by_label("Image").click();
+    settle(&mut harness);
+    let at = |harness: &mut Harness<'_, ViewHarness>, slice: u64| {
+        assert!(harness.state_mut().ask(&Request::GoTo(format!("[{slice}, :, :]"))));
+        settle(harness);
+        first_color(harness)
+    };
+    assert_eq!((at(&mut harness, 1), at(&mut harness, 6)), ([0; 3], [0; 3]), "each slice has its own");
+    click(&mut harness, "Black and white: window and level: auto");
+    click(&mut harness, "of the whole array");
+    harness.get_by_label("Black and white: window and level: auto of all");
+    let grey: Vec<[u8; 3]> = (0..8).map(|slice| at(&mut harness, slice)).collect();
+    assert_eq!((grey[0], grey[7]), ([0; 3], [255; 3]), "{grey:?}");
+    assert!(grey.windows(2).all(|pair| pair[0] < pair[1]), "{grey:?}");
+    // It stays while a slider plays, and in the session.
+    harness.get_by_label("Play axis 0").click();
+    (0..40).for_each(|_| harness.step());
+    harness.get_by_label("Black and white: window and level: auto of all");
+    click(&mut harness, "Pause axis 0");
+    assert_eq!(at(&mut harness, 3), grey[3]);
+    let kept = harness.state().view.save();
+    assert_eq!(kept["photo"]["scope"], "array", "{kept}");
+    // A window of this slice that is kept is another one again.
+    click(&mut harness, "Black and white: window and level: auto of all");
+    click(&mut harness, "of this slice");
+    click(&mut harness, "Black and white: window and level: auto");
+    click(&mut harness, "Keep as it is now");
+    assert_eq!((at(&mut harness, 3), at(&mut harness, 4), at(&mut harness, 2)), ([0; 3], [255; 3], [0; 3]));
+}
+
+#[test]
+fn what_is_kept_of_the_whole_array_is_its_range() {
+    let bytes = (0..8u8).flat_map(|slice| vec![10 * slice; 30]).collect();
+    let mut harness = show(plain(DType::U8, &[8, 5, 6], bytes));
+    click(&mut harness, "Range of the colours: min–max");
+    click(&mut harness, "of the whole array");
+    click(&mut harness, "Range of the colours: min–max of all");
+    click(&mut harness, "Keep as it is now");
+    harness.get_by_label("Range of the colours: 0 – 70");
+}
+
+#[test]
 fn every_mode_frames_the_element_that_the_last_one_did() {
     let mut harness = show(floats());
     assert!(harness.state_mut().ask(&Request::Element(vec![7, 12])));
