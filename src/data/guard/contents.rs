@@ -14,6 +14,7 @@ use crate::data::dtype::DType;
 use crate::data::location::{BytePlace, Location, Owner};
 use crate::data::quantised::{Block, Code, Quant, Quantised, StoredBlocks};
 use crate::data::region::Region;
+use crate::data::stats::passes::{ArrayPasses, TablePasses};
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{DataType, SchemaRef};
 use std::any::Any;
@@ -101,6 +102,11 @@ impl Table for GuardedTable {
         guarded(|| self.0.owner(task, byte))
     }
 
+    fn passes(&self) -> Option<&dyn TablePasses> {
+        // They are made in another process, whose end is an error already.
+        self.0.passes()
+    }
+
     fn native(&self) -> Option<Box<dyn Any + Send>> {
         known(None, || self.0.native())
     }
@@ -180,6 +186,10 @@ impl Array for GuardedArray {
 
     fn checksummed(&self) -> Option<(Source, Range<u64>)> {
         known(None, || self.0.checksummed())
+    }
+
+    fn passes(&self) -> Option<&dyn ArrayPasses> {
+        self.0.passes()
     }
 }
 
