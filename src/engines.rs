@@ -19,6 +19,8 @@
 //! | [`ggml`](mod@ggml) | types, tensors and vocabularies of GGUF and what was before it |
 //! | [`msgpack`](mod@msgpack) | MessagePack: tokens, values as text, objects as columns, cells as values |
 //! | [`pickle`](mod@pickle) | Python pickles: what is in them and what they would run, without Python |
+//! | [`picture_metadata`](mod@picture_metadata) | EXIF, XMP, IPTC and ICC profiles as trees |
+//! | [`pieces`](mod@pieces) | bytes that lie in pieces, as a source |
 //! | [`pictures`](mod@pictures) | pictures of one size with their labels, as a table |
 //! | [`protobuf`](mod@protobuf) | Protocol Buffers' wire format: fields with their places, unknown messages too |
 //! | [`records`](mod@records) | records in frames: an index of them of bounded size; containers of records; TFRecord, RecordIO |
@@ -74,7 +76,9 @@ pub mod numpy;
 pub mod operators;
 pub mod parquet_write;
 pub mod pickle;
+pub mod picture_metadata;
 pub mod pictures;
+pub mod pieces;
 pub mod protobuf;
 pub mod records;
 pub mod samples;

@@ -65,6 +65,7 @@ use crate::data::open::{Document, Elsewhere, Opened, open_elsewhere};
 use crate::formats;
 use calls::Spec;
 use link::Link;
+use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::Duration;
@@ -157,8 +158,31 @@ pub fn crash_of(source: &Source) -> Option<Error> {
     link::crash_of(source)
 }
 
+/// What a document of these bytes names outside of its folder, which its reader may not open; [`allow`] changes that for the
+/// next time that it is opened.
+pub fn refused_to(source: &Source) -> Vec<PathBuf> {
+    link::refused_to(source)
+}
+
+/// From now on readers of documents may read this folder, too.
+pub fn allow(folder: &Path) {
+    ALLOWED.lock().push(folder.to_owned());
+}
+
+/// Folders that somebody allowed to be read while this process ran.
+static ALLOWED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
 /// Opens in workers.
 struct Workers(Limits);
+
+impl Workers {
+    /// With the folders that were allowed since.
+    fn limits(&self) -> Limits {
+        let mut limits = self.0.clone();
+        limits.reads.extend(ALLOWED.lock().iter().cloned());
+        limits
+    }
+}
 
 impl Elsewhere for Workers {
     fn open(&self, list: Formats, task: &Task, source: &Source, options: &Options) -> Opened {
@@ -169,7 +193,8 @@ impl Elsewhere for Workers {
         if let Some(bytes) = source.made_by::<proxy::RemoteBytes>() {
             return Some(bytes.open(task, source, options));
         }
-        let opened = spec_of(task, source).and_then(|spec| Link::open(task, source, spec, options, &self.0));
+        let opened =
+            spec_of(task, source).and_then(|spec| Link::open(task, source, spec, options, &self.limits()));
         Some(opened.map(|(document, level)| {
             LEVEL.store(level as u8 + 1, Ordering::Relaxed);
             document
@@ -180,7 +205,7 @@ impl Elsewhere for Workers {
         let first = paths.first()?;
         let opened = Source::open(task, first).and_then(|source| {
             let spec = Spec::Several(paths.to_vec());
-            Link::open(task, &source, spec, &Options::default(), &self.0)
+            Link::open(task, &source, spec, &Options::default(), &self.limits())
         });
         Some(opened.map(|(document, _)| document))
     }

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Ends conversions in the middle and looks at what is left: a full disk, a kill, an interrupt, a folder or source that goes.
+"""Ends conversions in the middle and looks at what is left: a full disk, a broken one, a kill, an interrupt, a folder or source
+that goes.
 
-    faults.py GANDER [--kills N] [--to parquet,npy,...]
+    faults.py GANDER [--kills N] [--to parquet,npy,...] [--isolate]
 
 Makes a table and an array, and converts them by one writer of each kind. After each fault the target has to be what it was
 before, byte for byte, or whole (it verifies), the error has to be a sentence, and the next start has to take away what a
 killed one left. The full disk is a tmpfs of its own, for which the script has to be root; without that it is left out and
-said. Exit status 1 if anything else is found.
+said. The broken disk is a library that is loaded before the system's own (Linux, with a C compiler): writes to the file that is
+being made fail with EIO, each time after more bytes. Exit status 1 if anything else is found.
 """
 
 import argparse
@@ -24,6 +26,100 @@ TABLES = ["parquet", "arrow", "csv", "jsonl", "avro", "sqlite", "xlsx", "tfrecor
 ARRAYS = ["npy", "npz", "safetensors", "hdf5", "zarr", "netcdf4", "netcdf3", "n5", "mat", "nifti", "fits", "gguf", "tiff", "bloscpack"]
 
 
+# write, pwrite and fsync that fail with EIO once so many bytes were written to what has `.gander-` in its path.
+SHIM = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+static long long written;
+static int broken(int fd, size_t count) {
+    char link[64], path[4096];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t len = readlink(link, path, sizeof path - 1);
+    if (len < 0) return 0;
+    path[len] = 0;
+    if (!strstr(path, ".gander-")) return 0;
+    const char *after = getenv("FAULT_AFTER");
+    if (!after) return 0;
+    if (__atomic_add_fetch(&written, count, __ATOMIC_SEQ_CST) <= atoll(after)) return 0;
+    errno = EIO;
+    return 1;
+}
+#define REAL(name) static __typeof__(&name) real; if (!real) real = (__typeof__(&name))dlsym(RTLD_NEXT, #name)
+ssize_t write(int fd, const void *from, size_t count) {
+    REAL(write);
+    return broken(fd, count) ? -1 : real(fd, from, count);
+}
+ssize_t writev(int fd, const struct iovec *parts, int count) {
+    REAL(writev);
+    size_t sum = 0;
+    for (int n = 0; n < count; n++) sum += parts[n].iov_len;
+    return broken(fd, sum) ? -1 : real(fd, parts, count);
+}
+ssize_t pwrite64(int fd, const void *from, size_t count, long at) {
+    REAL(pwrite64);
+    return broken(fd, count) ? -1 : real(fd, from, count, at);
+}
+ssize_t pwrite(int fd, const void *from, size_t count, long at) {
+    REAL(pwrite);
+    return broken(fd, count) ? -1 : real(fd, from, count, at);
+}
+int fsync(int fd) {
+    REAL(fsync);
+    return broken(fd, 1) ? -1 : real(fd);
+}
+int fdatasync(int fd) {
+    REAL(fdatasync);
+    return broken(fd, 1) ? -1 : real(fd);
+}
+"""
+
+
+def shim(folder):
+    """The library, or none where it cannot be built."""
+    source, library = folder / "shim.c", folder / "shim.so"
+    source.write_text(SHIM)
+    built = subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source, "-ldl"], capture_output=True)
+    return library if built.returncode == 0 else None
+
+
+def broken_disk(case, library, problems):
+    """Writes fail after so many bytes; how many of these conversions failed."""
+    if library is None:
+        return "left out"
+    failed = 0
+    for after in [0, 1, 100, 5_000, 20_000, 100_000, 1_000_000]:
+        case.prepare()
+        case.before = None
+        if is_file_target(case):
+            case.out.write_bytes(b"what was there before")
+            case.before = b"what was there before"
+        child = case.start({"LD_PRELOAD": str(library), "FAULT_AFTER": str(after)})
+        _, words = child.communicate()
+        expected = "before" if case.before is not None else "none"
+        if child.returncode == 0:
+            if not case.whole():
+                problems.append(f"{case.out.name}: a success on a broken disk that is not whole")
+            continue
+        failed += 1
+        if child.returncode != 1 or not words.strip():
+            problems.append(f"{case.out.name}: status {child.returncode} on a broken disk, {words!r}")
+        if case.state() != expected:
+            problems.append(f"{case.out.name}: {case.state()} on a broken disk, not {expected}")
+        if left(case.out.parent):
+            problems.append(f"{case.out.name}: litter on a broken disk: {left(case.out.parent)}")
+    case.before = None
+    case.prepare()
+    if failed == 0:
+        problems.append(f"{case.out.name}: no write failed on the broken disk")
+    return f"{failed} said"
+
+
 def make(folder):
     table, array = folder / "long.csv", folder / "long.npy"
     with table.open("w") as out:
@@ -39,10 +135,14 @@ def make(folder):
     return table, array
 
 
+# Further words of each conversion.
+MORE = []
+
+
 class Case:
     def __init__(self, gander, source, target, place):
         self.out = place / f"out.{target}"
-        self.words = [gander, "convert", str(source), str(self.out), "--to", target, "--allow-loss", "--overwrite", "--no-verify"]
+        self.words = [gander, "convert", str(source), str(self.out), "--to", target, "--allow-loss", "--overwrite", "--no-verify", *MORE]
         self.before = None
 
     def prepare(self):
@@ -51,8 +151,9 @@ class Case:
         elif self.out.exists():
             self.out.unlink()
 
-    def start(self):
-        return subprocess.Popen(self.words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    def start(self, more=None):
+        around = {**os.environ, **(more or {})}
+        return subprocess.Popen(self.words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=around)
 
     def state(self):
         """'none', 'before', or 'new'."""
@@ -170,12 +271,15 @@ def main():
     parser.add_argument("gander")
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--to", default="")
+    parser.add_argument("--isolate", action="store_true")
     options = parser.parse_args()
+    MORE.extend(["--isolate"] if options.isolate else [])
     wanted = options.to.split(",") if options.to else TABLES + ARRAYS
     problems = []
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         table, array = make(place)
+        library = shim(place)
         for target in wanted:
             source = table if target in TABLES else array
             case = Case(options.gander, source, target, place)
@@ -190,8 +294,9 @@ def main():
                 continue
             ended, whole = kills(case, place, options.kills, seconds, problems)
             disk = full_disk(options.gander, source, target, problems)
+            broken = broken_disk(case, library, problems)
             vanishing(options.gander, source, target, place, seconds, problems)
-            print(f"{target}: {seconds:.2f} s; {ended} ended in the middle, {whole} were whole; full disk: {disk}", flush=True)
+            print(f"{target}: {seconds:.2f} s; {ended} ended in the middle, {whole} were whole; full disk: {disk}; broken disk: {broken}", flush=True)
             case.prepare()
     for problem in problems:
         print("PROBLEM", problem)

@@ -8,6 +8,8 @@ use gander::data::format::Options;
 use gander::data::node::Node;
 use gander::data::open::walk;
 use gander::data::region::{Region, Span};
+use gander::data::stats::tensor::tensor;
+use gander::data::stats::{self, Binning, summary};
 use gander::worker::{self, Limits};
 use gander::{Document, Error, Task};
 use rayon::prelude::*;
@@ -214,6 +216,79 @@ fn described(task: &Task, opened: Result<Document, Error>) -> String {
     out
 }
 
+/// A number as far as the order of its sums does not matter.
+fn about(number: Option<f64>) -> String {
+    number.map_or("none".to_owned(), |number| format!("{number:.6e}"))
+}
+
+/// What passes over all of a table or an array tell.
+fn passes(task: &Task, content: &Content, out: &mut String) {
+    match content {
+        Content::Table(table) => {
+            let all: Vec<usize> = (0..table.schema().fields().len()).collect();
+            let found = stats::table(table.as_ref(), task, &all);
+            let histograms = found
+                .as_ref()
+                .map_err(Error::clone)
+                .and_then(|found| stats::histograms(table.as_ref(), task, &all, found, Binning::AtMost(7)));
+            said(out, "histograms", histograms);
+            let one = |column: Result<stats::ColumnStats, Error>| {
+                column
+                    .map(|c| (c.name, c.nulls, c.nan, c.inf, c.min, c.max, c.distinct, c.unfit, about(c.sum)))
+            };
+            said(
+                out,
+                "stats",
+                found.map(|all| (all.rows, all.columns.into_iter().map(one).collect::<Vec<_>>())),
+            );
+            for exact in [false, true] {
+                let found = match exact {
+                    true => summary::exact(table.as_ref(), task, &all),
+                    false => summary::sampled(table.as_ref(), task, &all),
+                };
+                let one = |column: Result<summary::Summary, Error>| {
+                    column.map(|c| {
+                        (
+                            c.nulls,
+                            c.zeros,
+                            c.min,
+                            c.max,
+                            c.top,
+                            c.distinct,
+                            c.lengths,
+                            c.same_as,
+                            about(c.std),
+                        )
+                    })
+                };
+                said(
+                    out,
+                    "summary",
+                    found.map(|all| (all.depth, all.columns.into_iter().map(one).collect::<Vec<_>>())),
+                );
+            }
+        }
+        Content::Array(array) => {
+            let found = stats::readable(array.as_ref(), task, Some(7));
+            let found = found.map(|a| {
+                (a.count, a.nan, a.zeros, a.min, a.max, a.crc32, about(a.std), a.histogram.map(|h| h.counts))
+            });
+            said(out, "stats", found);
+            // Elements that are not stored are gone through, too.
+            let elements = array.shape().iter().try_fold(1u64, |product, side| product.checked_mul(*side));
+            if elements.is_none_or(|elements| elements > 1 << 20) {
+                return;
+            }
+            said(
+                out,
+                "tensor",
+                tensor(array.as_ref(), task).map(|t| (t.count, t.zeros, t.min, t.max, t.hash, about(t.norm))),
+            );
+        }
+        _ => {}
+    }
+}
+
 /// The first line that is another one.
 fn difference(here: &str, there: &str) -> String {
     let at = here.lines().zip(there.lines()).position(|(a, b)| a != b);
@@ -239,6 +314,43 @@ fn every_fixture_says_there_what_it_says_here() {
         })
         .collect();
     assert!(cases.len() > 1 && wrong.is_empty(), "{} of {}:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
+}
+
+#[test]
+fn passes_tell_there_what_they_tell_here() {
+    let task = Task::new();
+    let told = |opened: Result<Document, Error>| {
+        let mut out = String::new();
+        let Ok(document) = opened else { return out };
+        let mut seen = 0;
+        let walked = walk(&task, &document.root, "", 6, &mut |node: &Arc<Node>, path: &str, _: usize| {
+            seen += 1;
+            let _ = writeln!(out, "{path}");
+            node.content.iter().for_each(|content| passes(&task, content, &mut out));
+            Ok(seen < 12)
+        });
+        said(&mut out, "walk", walked);
+        out
+    };
+    // Rows and elements of which statistics are made in a moment.
+    let is_small = |path: &Path| path.metadata().is_ok_and(|about| about.is_file() && about.len() < 200_000);
+    let cases: Vec<_> = fixtures().into_iter().filter(|(_, path)| is_small(path)).collect();
+    let wrong: Vec<String> = cases
+        .par_iter()
+        .filter_map(|(folder, path)| {
+            let here = told(gander::open(&task, path, &Options::default()));
+            let limits = Limits { reads: vec![folder.clone()], ..limits() };
+            let there = told(worker::open(&task, path, &Options::default(), &limits));
+            (here != there).then(|| format!("{}, {}", path.display(), difference(&here, &there)))
+        })
+        .collect();
+    assert!(
+        cases.len() > 500 && wrong.is_empty(),
+        "{} of {}:\n{}",
+        wrong.len(),
+        cases.len(),
+        wrong.join("\n")
+    );
 }
 
 /// A small file in a folder of its own, with another one beside it.
@@ -302,7 +414,9 @@ fn misbehave_in_rounds() {
     let rounds = std::env::var("GANDER_WORKER_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
     let folder = tempfile::tempdir().unwrap();
     let path = small(&folder.path().join("set"));
-    let limits = Limits { silence: Duration::from_secs(1), memory: 1 << 30, ..limits() };
+    // Many rounds are for a machine that does nothing else.
+    let silence = Duration::from_millis(if rounds > 1 { 300 } else { 1_000 });
+    let limits = Limits { silence, memory: if rounds > 1 { 256 << 20 } else { 1 << 30 }, ..limits() };
     let kinds = [
         ("abort", "abort"),
         ("exit", "status 3"),
@@ -317,13 +431,21 @@ fn misbehave_in_rounds() {
     ];
     let before = (children(), descriptors());
     for round in 0..rounds {
-        for (how, words) in kinds {
-            let since = Instant::now();
-            for error in ends(&path, how, &limits) {
-                assert_eq!(error.kind(), ErrorKind::Crashed, "{how}: {error}");
-                assert!(error.to_string().contains(words), "{how}: {error}");
+        std::thread::scope(|scope| {
+            for (how, words) in kinds {
+                let (path, limits) = (&path, &limits);
+                scope.spawn(move || {
+                    let since = Instant::now();
+                    for error in ends(path, how, limits) {
+                        assert_eq!(error.kind(), ErrorKind::Crashed, "{how}: {error}");
+                        assert!(error.to_string().contains(words), "{how}: {error}");
+                    }
+                    assert!(since.elapsed() < Duration::from_secs(30), "{how} took {:?}", since.elapsed());
+                });
             }
-            assert!(since.elapsed() < Duration::from_secs(30), "{how} took {:?}", since.elapsed());
+        });
+        if round % 50 == 49 {
+            println!("{} rounds: {} children, {} descriptors", round + 1, children(), descriptors());
         }
         for seed in 0..20 {
             let how = format!("garbage:{}", round * 20 + seed);
@@ -337,6 +459,15 @@ fn misbehave_in_rounds() {
         let error = worker::open(&Task::new(), &path, &misbehaving(how), &limits).err().unwrap();
         assert_eq!(error.kind(), kind, "{how}: {error}");
     }
+    for (how, kind, words) in [
+        ("files", ErrorKind::Io, "open files"),
+        ("temporary", ErrorKind::Limit, "256 temporary files"),
+        ("answer", ErrorKind::Crashed, "the limit is"),
+    ] {
+        let error = worker::open(&Task::new(), &path, &misbehaving(how), &limits).err().unwrap();
+        assert!(error.kind() == kind && error.to_string().contains(words), "{how}: {error:?}");
+    }
+    what_does_not_stop_is_ended(&path);
     assert_eq!(std::fs::read(path.with_file_name("victim")).unwrap(), b"whole");
     assert!(!Path::new("misbehaved").exists());
     // Those that ended are waited for by a thread of their own.
@@ -347,6 +478,26 @@ fn misbehave_in_rounds() {
     let after = (children(), descriptors());
     assert!(after.0 <= before.0 && after.1 <= before.1 + 4, "{before:?} became {after:?}");
     one_death_is_survived(&path);
+}
+
+/// A worker that goes on with what was cancelled is ended.
+fn what_does_not_stop_is_ended(path: &Path) {
+    let before = children();
+    let opened = worker::open(&Task::new(), path, &misbehaving("later:loop"), &limits()).unwrap();
+    let Some(Content::Table(table)) = &opened.root.content else { panic!("no table") };
+    let task = Task::new();
+    std::thread::scope(|scope| {
+        let read = scope.spawn(|| table.read(&task, 0..2, &[0]));
+        std::thread::sleep(Duration::from_millis(100));
+        assert!(children() > before);
+        task.cancel();
+        assert!(read.join().unwrap().unwrap_err().is_cancelled());
+    });
+    let since = Instant::now();
+    while children() > before && since.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(children() <= before, "{} readers after {:?}", children(), since.elapsed());
 }
 
 /// The workers of this process, ended from outside as the system does for want of memory.
@@ -561,12 +712,40 @@ const CHANGES: [(&str, fn(&Path)); 5] = [
     }),
 ];
 
+/// When it happens.
+#[derive(Clone, Copy, Debug)]
+enum Moment {
+    /// It is open, and nothing was listed or read.
+    Before,
+    /// All was read once.
+    After,
+    /// While it is read again and again.
+    During,
+}
+
+/// The first value that is neither the one that was there nor an error.
+fn new_value<'a>(whole: &str, now: &'a str) -> Option<&'a str> {
+    let were: HashSet<&str> = whole.lines().collect();
+    let values = ["rows", "tail", "elements", "column", "pixels", "lines", "bytes"];
+    let is_value = |line: &str| values.iter().any(|word| line.trim_start().starts_with(word));
+    now.lines().filter(|line| !were.contains(line) && !line.contains("Error(")).find(|line| is_value(line))
+}
+
+/// Files of a format that are large enough to be cut.
+fn some_files(id: &str) -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+    let Ok(entries) = std::fs::read_dir(root.join(id)) else { return Vec::new() };
+    let mut files: Vec<PathBuf> =
+        entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file()).collect();
+    files.retain(|path| path.metadata().is_ok_and(|meta| (200..300_000).contains(&meta.len())));
+    files.retain(|path| !path.to_string_lossy().ends_with(".py") && !path.ends_with("golden.txt"));
+    files.sort();
+    files
+}
+
 #[test]
 fn a_file_that_changes_gives_the_values_it_had_or_an_error_and_never_zeros() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
-    let task = Task::new();
-    let mut seen = 0;
-    for id in [
+    let formats = [
         "npy",
         "parquet",
         "arrow",
@@ -579,34 +758,156 @@ fn a_file_that_changes_gives_the_values_it_had_or_an_error_and_never_zeros() {
         "avro",
         "orc",
         "zip",
-    ] {
-        let Ok(entries) = std::fs::read_dir(root.join(id)) else { continue };
-        let mut files: Vec<PathBuf> =
-            entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file()).collect();
-        files.retain(|path| path.metadata().is_ok_and(|meta| (200..300_000).contains(&meta.len())));
-        files.retain(|path| !path.to_string_lossy().ends_with(".py") && !path.ends_with("golden.txt"));
-        files.sort();
-        for file in files.iter().take(2) {
-            for (what, change) in CHANGES {
-                let folder = tempfile::tempdir().unwrap();
-                let path = folder.path().join(file.file_name().unwrap());
-                std::fs::copy(file, &path).unwrap();
-                let Ok(document) = worker::open(&task, &path, &Options::default(), &limits()) else {
-                    continue;
-                };
-                let whole = described(&task, gander::open(&task, &path, &Options::default()));
+        "npz",
+        "png",
+        "nifti",
+        "fits",
+        "pickle",
+        "jsonl",
+    ];
+    let cases: Vec<(PathBuf, usize, Moment, bool)> = formats
+        .iter()
+        .flat_map(|id| some_files(id).into_iter().take(1))
+        .flat_map(|file| (0..CHANGES.len()).map(move |change| (file.clone(), change)))
+        .flat_map(|(file, change)| {
+            let moments = [Moment::Before, Moment::After, Moment::During];
+            moments.into_iter().flat_map(move |moment| {
+                let file = file.clone();
+                [false, true].map(move |apart| (file.clone(), change, moment, apart))
+            })
+        })
+        .collect();
+    let seen: Vec<bool> = cases
+        .par_iter()
+        .map(|(file, change, moment, apart)| changes_while_open(file, CHANGES[*change], *moment, *apart))
+        .collect();
+    let opened = seen.iter().filter(|opened| **opened).count();
+    assert!(opened > 400, "{opened} of {}", seen.len());
+}
+
+/// Whether it opened; fails where a value is another one.
+fn changes_while_open(file: &Path, (what, change): (&str, fn(&Path)), moment: Moment, apart: bool) -> bool {
+    let task = Task::new();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(file.file_name().unwrap());
+    std::fs::copy(file, &path).unwrap();
+    let whole = described(&task, gander::open(&task, &path, &Options::default()));
+    let opened = match apart {
+        true => worker::open(&task, &path, &Options::default(), &limits()),
+        false => gander::open(&task, &path, &Options::default()),
+    };
+    let Ok(document) = opened else { return false };
+    let check = |now: &str| {
+        let new = new_value(&whole, now);
+        assert!(
+            new.is_none(),
+            "{what} {moment:?} of {}, apart: {apart}: {:.500}",
+            file.display(),
+            new.unwrap_or_default()
+        );
+    };
+    match moment {
+        Moment::Before => change(&path),
+        Moment::After => {
+            check(&described(&task, Ok(document.clone())));
+            change(&path);
+        }
+        Moment::During => std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(5));
                 change(&path);
-                let now = described(&task, Ok(document));
-                // Each line as it was, or an error that says why.
-                let were: HashSet<&str> = whole.lines().collect();
-                let values = ["rows", "tail", "elements", "column", "pixels", "lines", "bytes"];
-                let is_value = |line: &str| values.iter().any(|word| line.trim_start().starts_with(word));
-                let mut new = now.lines().filter(|line| !were.contains(line) && !line.contains("Error("));
-                let new = new.find(|line| is_value(line));
-                assert!(new.is_none(), "{what} of {}: {:.500}", file.display(), new.unwrap_or_default());
-                seen += 1;
+            });
+            for _ in 0..3 {
+                check(&described(&task, Ok(document.clone())));
+            }
+        }),
+    }
+    check(&described(&task, Ok(document)));
+    true
+}
+
+#[test]
+fn a_file_that_changes_while_it_is_converted_gives_a_whole_target_or_none() {
+    use gander::convert::{self, Consent, Selection, Target};
+    let task = Task::new();
+    let folder = tempfile::tempdir().unwrap();
+    // A matrix, and a table of text, in every format that is written in one file.
+    let values: Vec<u8> = (0..200_000u32).flat_map(|n| (n as f32 * 0.37).to_le_bytes()).collect();
+    let matrix = folder.path().join("matrix.raw.npy");
+    let mut header =
+        b"\x93NUMPY\x01\x00\x76\x00{'descr': '<f4', 'fortran_order': False, 'shape': (20000, 10), }".to_vec();
+    header.resize(127, b' ');
+    header.push(b'\n');
+    std::fs::write(&matrix, [header, values].concat()).unwrap();
+    let items = |document: &Document| convert::gather(&task, &document.source, &document.root, "");
+    let write = |document: &Document, id: &str, out: &Path| {
+        let plan = convert::plan(
+            &items(document)?,
+            Target::by_id(id).unwrap(),
+            &Options::default(),
+            &Selection::default(),
+        )?;
+        let task = Task::new();
+        plan.run(&task, out, Consent { overwrite: true, lose: true }).map(drop)
+    };
+    let source = gander::open(&task, &matrix, &Options::default()).unwrap();
+    let (mut whole_ones, mut errors) = (0, 0);
+    for id in [
+        "npy",
+        "npz",
+        "safetensors",
+        "hdf5",
+        "parquet",
+        "arrow",
+        "csv",
+        "jsonl",
+        "avro",
+        "sqlite",
+        "tiff",
+        "gguf",
+        "netcdf3",
+        "fits",
+        "mat",
+    ] {
+        let made = folder.path().join(format!("made.{}", Target::by_id(id).unwrap().extensions[0]));
+        write(&source, id, &made).unwrap();
+        let to = if matches!(id, "csv" | "jsonl" | "avro" | "sqlite") { "parquet" } else { "npy" };
+        let (expected, out) = (folder.path().join("expected"), folder.path().join("out"));
+        write(&gander::open(&task, &made, &Options::default()).unwrap(), to, &expected).unwrap();
+        let expected = std::fs::read(&expected).unwrap();
+        for (n, (what, change)) in CHANGES.iter().enumerate() {
+            for apart in [false, true] {
+                let path =
+                    folder.path().join(format!("{n}{apart}.{}", made.extension().unwrap().to_string_lossy()));
+                std::fs::copy(&made, &path).unwrap();
+                let opened = match apart {
+                    true => worker::open(&task, &path, &Options::default(), &limits()),
+                    false => gander::open(&task, &path, &Options::default()),
+                };
+                let document = opened.unwrap();
+                let done = std::thread::scope(|scope| {
+                    scope.spawn(|| {
+                        std::thread::sleep(Duration::from_millis(3 * n as u64));
+                        change(&path);
+                    });
+                    write(&document, to, &out)
+                });
+                match done {
+                    Ok(()) => {
+                        whole_ones += 1;
+                        assert!(
+                            std::fs::read(&out).unwrap() == expected,
+                            "{what} of {id}, apart: {apart}: another result"
+                        );
+                        std::fs::remove_file(&out).unwrap();
+                    }
+                    Err(error) => {
+                        errors += 1;
+                        assert!(!out.exists(), "{what} of {id}, apart: {apart}: {error}, and a target");
+                    }
+                }
             }
         }
     }
-    assert!(seen > 80, "{seen}");
+    assert!(whole_ones > 5 && errors > 5, "{whole_ones} whole, {errors} errors");
 }

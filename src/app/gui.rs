@@ -157,12 +157,16 @@ impl Launch {
         let waker = Waker::default();
         let wake = waker.clone();
         let jobs = Jobs::new(move || wake.wake());
+        let settings = if options.screenshot.is_some() { Default::default() } else { SettingsFile::load() };
+        if settings.1.isolate && !crate::isolation::is_on() {
+            // Before the first file is opened. Where the system has nothing for it, files are read here, which *About* says.
+            let _ = crate::isolation::start(&[]);
+        }
         let mut session = if options.screenshot.is_some() { Session::default() } else { Session::load() };
         let mut files = Files::default();
         files.remember(&session.raw);
         let named = files.open_named(paths);
         files.poll(&jobs);
-        let settings = if options.screenshot.is_some() { Default::default() } else { SettingsFile::load() };
         let theme = options.theme.as_deref().map(|word| ThemeChoice::by_id(word).unwrap_or_default());
         if options.new {
             session.tabs.clear();

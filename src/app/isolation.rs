@@ -52,19 +52,45 @@ pub(crate) fn crash_of(source: &Source) -> Option<Error> {
     worker::crash_of(source)
 }
 
+/// The folders of what a document of these bytes names and its reader may not open.
+#[cfg(all(feature = "gui", target_os = "linux"))]
+pub(crate) fn refused_folders(source: &Source) -> Vec<PathBuf> {
+    let folders = worker::refused_to(source).into_iter().filter_map(|path| Some(path.parent()?.to_owned()));
+    let mut all: Vec<PathBuf> = folders.collect();
+    all.dedup();
+    all
+}
+
+/// From now on readers may read this folder, too.
+#[cfg(all(feature = "gui", target_os = "linux"))]
+pub(crate) fn allow(folder: &std::path::Path) {
+    worker::allow(folder);
+}
+
+/// Whether files can be read in processes of their own here.
+#[cfg(feature = "gui")]
+pub(crate) const CAN: bool = cfg!(target_os = "linux");
+
+/// Whether they are.
+#[cfg(all(feature = "gui", target_os = "linux"))]
+pub(crate) fn is_on() -> bool {
+    worker::is_on()
+}
+
 /// How files are read, in a sentence.
 #[cfg(all(feature = "gui", target_os = "linux"))]
 pub(crate) fn words() -> String {
     match (worker::is_on(), worker::level()) {
         (false, _) => HERE.to_owned(),
-        (true, None) => "Each file is read in a process of its own (--isolate).".to_owned(),
-        (true, Some(level)) => format!("Each file is read {} (--isolate).", level.words()),
+        (true, None) => "Each file is read in a process of its own.".to_owned(),
+        (true, Some(level)) => format!("Each file is read {}.", level.words()),
     }
 }
 
 /// What is said where files are read in the window's own process.
 #[cfg(feature = "gui")]
-const HERE: &str = "Files are read in this process; --isolate reads each in one of its own (Linux).";
+const HERE: &str =
+    "Files are read in this process. Settings or --isolate read each in one of its own (Linux).";
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) use nowhere::*;
@@ -93,6 +119,19 @@ mod nowhere {
     #[cfg(feature = "gui")]
     pub(crate) fn crash_of(_source: &Source) -> Option<Error> {
         None
+    }
+
+    #[cfg(feature = "gui")]
+    pub(crate) fn refused_folders(_source: &Source) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    #[cfg(feature = "gui")]
+    pub(crate) fn allow(_folder: &std::path::Path) {}
+
+    #[cfg(feature = "gui")]
+    pub(crate) fn is_on() -> bool {
+        false
     }
 
     #[cfg(feature = "gui")]

@@ -14,12 +14,16 @@ mod folder;
 mod growth;
 mod map;
 mod reader;
+#[cfg(target_os = "linux")]
+mod sealed;
 
 pub use beneath::FileBeneath;
 pub use folder::Folder;
 pub use growth::Growth;
 pub use map::is_open;
 pub use reader::Reader;
+#[cfg(target_os = "linux")]
+pub use sealed::{sealed, sealed_bytes};
 
 use crate::bytes::error::{Error, Result};
 use crate::bytes::guard::{guarded, known};

@@ -116,6 +116,17 @@ impl AxisCoordinates {
         &self.kinds
     }
 
+    /// How long a line over so many columns and rows of a slice is, and in which unit, where both axes have even steps in
+    /// one unit.
+    pub fn distance(&self, slice: &Slice, columns: u64, rows: u64) -> Option<(f64, &str)> {
+        let (down, across) = (self.axes.get(slice.rows?)?, self.axes.get(slice.columns?)?);
+        let unit = down.unit.as_deref().zip(across.unit.as_deref());
+        let unit = unit.filter(|(a, b)| same_unit(a, b)).map(|(unit, _)| unit)?;
+        let height = down.step()? * slice.step(slice.rows) as f64 * rows as f64;
+        let width = across.step()? * slice.step(slice.columns) as f64 * columns as f64;
+        Some((height.hypot(width), unit))
+    }
+
     /// Width and height of an element of a slice beside each other, the larger 1, where its axes have even steps
     /// in one unit.
     pub fn proportions(&self, slice: &Slice) -> Option<[f64; 2]> {
@@ -572,6 +583,16 @@ mod tests {
             AxisCoordinates::of_axes(vec![rows, columns]).proportions(&slice)
         };
         assert_eq!(of(axis("z", "mm", -5.0), axis("x", "mm", 1.0), 1), Some([0.2, 1.0]));
+        let spans = vec![Span { start: 0, count: 4, step: 2 }, Span::all(8)];
+        let slice = Slice { spans, rows: Some(0), columns: Some(1), channels: None };
+        let far = |rows: Axis, columns: Axis| {
+            let axes = AxisCoordinates::of_axes(vec![rows, columns]);
+            axes.distance(&slice, 3, 2).map(|(length, unit)| (length, unit.to_owned()))
+        };
+        // Two rows of 2 × 0.5 mm down, three columns of 1.5 mm across.
+        let expected = Some((2f64.hypot(4.5), "mm".to_owned()));
+        assert_eq!(far(axis("z", "mm", -0.5), axis("x", "mm", 1.5)), expected);
+        assert_eq!(far(axis("z", "mm", 1.0), axis("x", "s", 1.0)), None);
         assert_eq!(of(axis("z", "mm", 5.0), axis("x", "mm", 1.0), 2), Some([0.1, 1.0]));
         assert_eq!(of(axis("a", "degrees_north", 1.0), axis("b", "degrees_east", 2.0), 1), Some([1.0, 0.5]));
         assert_eq!(of(axis("y", "", 2.0), axis("x", "", 2.001), 1), Some([1.0; 2]));

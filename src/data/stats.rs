@@ -11,6 +11,7 @@ mod histogram;
 mod image;
 pub mod media;
 mod norms;
+pub mod passes;
 mod sample;
 mod selection;
 mod sketch;

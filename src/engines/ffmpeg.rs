@@ -137,6 +137,14 @@ impl Decoder {
         Self::of(Purpose::Frames, layout, size)
     }
 
+    /// The same for pictures that each stand alone, with their colours interpolated.
+    ///
+    /// # Errors
+    /// As [`start`](Decoder::start).
+    pub fn start_stills(layout: &str, size: usize) -> Result<Self> {
+        Self::of(Purpose::Still, layout, size)
+    }
+
     fn of(purpose: Purpose, layout: &str, size: usize) -> Result<Self> {
         let (child, [stdin, stdout, stderr]) = match ELSEWHERE.get() {
             Some(start) => (None, start(purpose, layout)?),
@@ -354,7 +362,7 @@ fn confine(_command: &mut Command) {}
 /// As [`Decoder::frame`]; `Malformed` where no picture comes out.
 pub fn still(task: &Task, coding: &Coding, data: &[u8], layout: &str, size: u64) -> Result<Vec<u8>> {
     let size = crate::bytes::limits::check(size, crate::bytes::limits::CHUNK, "a frame")?;
-    let mut decoder = Decoder::of(Purpose::Still, layout, size)?;
+    let mut decoder = Decoder::start_stills(layout, size)?;
     decoder.put(header(coding));
     decoder.put(packet(data, 0, true));
     let none = || Error::malformed("the decoder gives no picture");

@@ -3,10 +3,12 @@
 
 pub mod movie;
 mod samples;
+pub mod tiles;
 
 pub use samples::Samples;
 
 use super::boxes::{self, Atom, find};
+use super::picture_metadata::PROFILE;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::numbers::{be, be_unsigned};
@@ -95,7 +97,7 @@ pub enum Property {
     /// Primaries, transfer and matrix by their numbers in H.273.
     Colours(u16, u16, u16),
     /// An ICC profile.
-    Profile,
+    Profile(Bytes),
     /// Anything else, by its type.
     Other([u8; 4]),
 }
@@ -174,8 +176,9 @@ impl Meta {
             let below = one.children(task, source, 0)?;
             if let Some(all) = find(&below, b"ipco") {
                 for property in all.children(task, source, 0)? {
-                    let bytes = source.read_up_to(task, property.body.start, 4_096)?;
-                    let len = (property.body.end - property.body.start).min(4_096) as usize;
+                    let most = if property.kind == *b"colr" { PROFILE } else { 4_096 };
+                    let len = (property.body.end - property.body.start).min(most) as usize;
+                    let bytes = source.read_up_to(task, property.body.start, len)?;
                     found.properties.push(self::property(property.kind, bytes.get(..len).unwrap_or(&bytes)));
                 }
             }
@@ -366,7 +369,9 @@ fn property(kind: [u8; 4], bytes: &[u8]) -> Property {
         }
         b"colr" => match (bytes.get(..4), be(bytes, 4), be(bytes, 6), be(bytes, 8)) {
             (Some(b"nclx"), Some(a), Some(b), Some(c)) => Property::Colours(a, b, c),
-            (Some(b"prof" | b"rICC"), ..) => Property::Profile,
+            (Some(b"prof" | b"rICC"), ..) => {
+                Property::Profile(Bytes::copy_from_slice(bytes.get(4..).unwrap_or_default()))
+            }
             _ => other,
         },
         _ => other,

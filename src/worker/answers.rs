@@ -13,6 +13,7 @@ use crate::data::content::{Array, Image, Table, Text};
 use crate::data::location::BytePlace;
 use crate::data::node::{Listing, Node, Places};
 use crate::data::region::Region;
+use crate::data::stats::{self, summary};
 use std::sync::Arc;
 
 /// Lines that one answer has.
@@ -92,6 +93,23 @@ fn of_table(
             Some(byte) => table.owner(task, &byte)?.put(out),
             None => None::<crate::data::location::Owner>.put(out),
         },
+        Call::TableStats { .. } | Call::TableSummaries { .. } | Call::TableHistograms { .. } => {
+            passes_over(table, call, task, out)?;
+        }
+        _ => return Err(no_such()),
+    }
+    Ok(())
+}
+
+/// Passes over all of a table.
+fn passes_over(table: &dyn Table, call: Call, task: &Task, out: &mut Out<'_>) -> Result<()> {
+    match call {
+        Call::TableStats { columns } => stats::table(table, task, &columns)?.put(out),
+        Call::TableSummaries { columns, exact: true } => summary::exact(table, task, &columns)?.put(out),
+        Call::TableSummaries { columns, exact: false } => summary::sampled(table, task, &columns)?.put(out),
+        Call::TableHistograms { columns, stats, binning } => {
+            stats::histograms(table, task, &columns, &stats, binning)?.put(out);
+        }
         _ => return Err(no_such()),
     }
     Ok(())
@@ -138,6 +156,9 @@ fn of_array(
             out.bytes.append(&mut elements.bytes);
         }
         Call::ArrayLayout => array.layout(task)?.put(out),
+        Call::ArrayStats { bins, lenient: false } => stats::array(array, task, bins)?.put(out),
+        Call::ArrayStats { bins, lenient: true } => stats::readable(array, task, bins)?.put(out),
+        Call::ArrayTensor => stats::tensor::tensor(array, task)?.put(out),
         Call::ArrayPrefetch { region } => array.prefetch(task, &region),
         Call::QuantisedQuants { .. }
         | Call::QuantisedBlocks

@@ -4,6 +4,7 @@ use super::wire::{Wire, choice, record};
 use crate::data::content::Rect;
 use crate::data::format::Options;
 use crate::data::region::Region;
+use crate::data::stats::{Binning, TableStats};
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -69,6 +70,9 @@ pub(super) enum Call {
     TableWithParts { parts: Vec<bool> },
     TableLocation { row: u64, column: usize },
     TableOwner { byte: Place },
+    TableStats { columns: Vec<usize> },
+    TableSummaries { columns: Vec<usize>, exact: bool },
+    TableHistograms { columns: Vec<usize>, stats: TableStats, binning: Binning },
     ArrayRead { region: Region },
     ArrayUnstored { region: Region },
     ArrayStored,
@@ -82,6 +86,8 @@ pub(super) enum Call {
     ArrayLayout,
     ArrayPrefetch { region: Region },
     ArrayChecksummed,
+    ArrayStats { bins: Option<usize>, lenient: bool },
+    ArrayTensor,
     QuantisedQuants { region: Region },
     QuantisedBlocks,
     QuantisedBlock { index: Vec<u64> },
@@ -118,10 +124,12 @@ choice!(Call {
     0 TableRead { rows, columns }; 1 TableCount; 2 TableTail { count, columns }; 3 TableScanStep { at };
     4 TableEqualRows { at }; 5 TableSample { most }; 6 TableReadHeaders { most }; 7 TableFacts;
     8 TableStatistics { column }; 9 TableLayout; 10 TableRowRanges { columns, parts }; 11 TableParts { columns };
-    12 TableWithParts { parts }; 13 TableLocation { row, column }; 14 TableOwner { byte };
+    12 TableWithParts { parts }; 13 TableLocation { row, column }; 14 TableOwner { byte }; 15 TableStats { columns };
+    16 TableSummaries { columns, exact }; 17 TableHistograms { columns, stats, binning };
     20 ArrayRead { region }; 21 ArrayUnstored { region }; 22 ArrayStored; 23 ArrayLocation { index };
     24 ArrayOwner { byte }; 25 ArrayStorage; 26 ArrayVerbatim; 27 ArrayFacts; 28 ArrayColumn { region };
     29 ArrayReadLenient { region }; 30 ArrayLayout; 31 ArrayPrefetch { region }; 32 ArrayChecksummed;
+    33 ArrayStats { bins, lenient }; 34 ArrayTensor;
     40 QuantisedQuants { region }; 41 QuantisedBlocks; 42 QuantisedBlock { index }; 43 QuantisedCode { index };
     50 WorldAt { index };
     60 ImageRead { frame, level, rect }; 61 ImageReduced { frame, width, height }; 62 ImageStored { frame, rect };
@@ -153,6 +161,11 @@ impl Call {
         match self {
             Call::TableCount
             | Call::TableReadHeaders { .. }
+            | Call::TableStats { .. }
+            | Call::TableSummaries { exact: true, .. }
+            | Call::TableHistograms { .. }
+            | Call::ArrayStats { .. }
+            | Call::ArrayTensor
             | Call::ArrayPrefetch { .. }
             | Call::TextCount
             | Call::TextCharacters
@@ -208,6 +221,8 @@ pub(super) enum Event {
     State { request: u64, ordinal: u32, state: super::objects::State },
     /// Something is needed that the worker may not make.
     Ask { ask: u64, wanted: Wanted },
+    /// The document names these, which the worker may not open.
+    Refused { paths: Vec<PathBuf> },
 }
 
 choice!(Event {
@@ -216,6 +231,7 @@ choice!(Event {
     2 Progress { id, done, total, message };
     3 State { request, ordinal, state };
     4 Ask { ask, wanted };
+    5 Refused { paths };
 });
 
 /// What a worker says of a document that it opened.

@@ -1,11 +1,12 @@
 //! Messages between two processes over a pair of sockets that keep their bounds (`SOCK_SEQPACKET`). Short ones lie in
-//! the socket; longer ones in memory without a name, whose descriptor is passed along and which the receiver copies: what
-//! was checked cannot be changed by the sender afterwards.
+//! the socket; longer ones in sealed memory without a name, whose descriptor is passed along: what was checked cannot be changed
+//! by the sender afterwards.
 
 use super::limits;
 use crate::bytes::error::{Error, Result};
+use crate::bytes::source::{sealed, sealed_bytes};
+use arrow::buffer::Buffer;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::MemfdFlags;
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
@@ -19,7 +20,7 @@ const DESCRIPTORS: usize = 8;
 
 /// A message that was received.
 pub(super) struct Message {
-    pub(super) bytes: Vec<u8>,
+    pub(super) bytes: Buffer,
     pub(super) descriptors: Vec<OwnedFd>,
 }
 
@@ -40,7 +41,7 @@ pub(super) fn send(
     let length = (bytes.len() as u64).to_le_bytes();
     let memory;
     let body = if bytes.len() > limits::INLINE {
-        memory = in_memory(bytes)?;
+        memory = sealed(bytes)?;
         all.push(memory.as_fd());
         &length[..]
     } else {
@@ -62,19 +63,16 @@ pub(super) fn send(
     }
 }
 
-/// The bytes in memory that has a descriptor.
-fn in_memory(bytes: &[u8]) -> std::io::Result<OwnedFd> {
-    let memory = rustix::fs::memfd_create("gander", MemfdFlags::CLOEXEC)?;
-    let mut at = 0;
-    while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
-        match rustix::io::pwrite(&memory, rest, at as u64) {
-            Ok(0) => return Err(std::io::Error::other("no memory for a message")),
-            Ok(count) => at += count,
-            Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(memory)
+/// Sends a message that lies in memory, of which it says how long it is.
+#[cfg(debug_assertions)]
+pub(super) fn send_memory(socket: impl AsFd, memory: &OwnedFd, len: u64) -> std::io::Result<()> {
+    let passed = [memory.as_fd()];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    control.push(SendAncillaryMessage::ScmRights(&passed));
+    let len = len.to_le_bytes();
+    sendmsg(socket.as_fd(), &[IoSlice::new(&[1]), IoSlice::new(&len)], &mut control, SendFlags::NOSIGNAL)?;
+    Ok(())
 }
 
 /// A buffer that messages are received in.
@@ -117,12 +115,12 @@ impl Receiver {
         }
         let body = self.0.get(..received.bytes - 1).unwrap_or_default();
         match head {
-            [0] => Ok(Some(Message { bytes: body.to_vec(), descriptors })),
+            [0] => Ok(Some(Message { bytes: Buffer::from_vec(body.to_vec()), descriptors })),
             [1] => {
                 let len = body.first_chunk().map(|len| u64::from_le_bytes(*len));
                 let len = len.filter(|_| !descriptors.is_empty()).ok_or_else(|| wrong("a message is cut"))?;
                 let memory = descriptors.remove(0);
-                Ok(Some(Message { bytes: copied(&memory, len)?, descriptors }))
+                Ok(Some(Message { bytes: mapped(&memory, len)?, descriptors }))
             }
             _ => Err(wrong("a message of no kind")),
         }
@@ -134,26 +132,11 @@ fn wrong(what: &str) -> Error {
 }
 
 /// The bytes of memory that was passed along.
-fn copied(memory: &OwnedFd, len: u64) -> Result<Vec<u8>> {
-    // Only of files in memory does the system know seals; a pipe or a device would make a read wait.
-    rustix::fs::fcntl_get_seals(memory).map_err(|_| wrong("a message lies in no memory"))?;
+fn mapped(memory: &OwnedFd, len: u64) -> Result<Buffer> {
     if len > limits::ANSWER {
         return Err(Error::limit(format!("an answer of {len} bytes; the limit is {}", limits::ANSWER)));
     }
-    let len = usize::try_from(len).map_err(|_| wrong("a message is too long"))?;
-    let mut out: Vec<u8> = Vec::new();
-    out.try_reserve_exact(len)
-        .map_err(|_| Error::limit(format!("an answer needs {len} bytes of memory, which are not there")))?;
-    while out.len() < len {
-        let at = out.len() as u64;
-        match rustix::io::pread(memory, rustix::buffer::spare_capacity(&mut out), at) {
-            Ok(0) => return Err(wrong("a message is shorter than it says")),
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Err(wrong(&std::io::Error::from(error).to_string())),
-        }
-    }
-    out.truncate(len);
-    Ok(out)
+    sealed_bytes(memory, len).map(Buffer::from).map_err(|error| wrong(error.what()))
 }
 
 #[cfg(test)]
@@ -171,7 +154,7 @@ mod tests {
             let bytes: Vec<u8> = (0..len).map(|n| n as u8).collect();
             send(&here, &bytes, &[file.as_fd()], true).unwrap();
             let message = receiver.receive(&there).unwrap().unwrap();
-            assert!(message.bytes == bytes, "{len}");
+            assert!(message.bytes.as_slice() == bytes, "{len}");
             let [passed] = <[OwnedFd; 1]>::try_from(message.descriptors).unwrap();
             let (mut passed, mut text) = (std::fs::File::from(passed), String::new());
             passed.seek(SeekFrom::Start(0)).unwrap();
@@ -188,7 +171,7 @@ mod tests {
         let mut receiver = Receiver::new();
         // A length without memory, of another length than the memory, and in a file that is none.
         let file = tempfile::tempfile().unwrap();
-        let memory = in_memory(b"short").unwrap();
+        let memory = sealed(b"short").unwrap();
         let raw = |head: u8, len: u64, passed: Option<BorrowedFd<'_>>| {
             let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
             let mut control = SendAncillaryBuffer::new(&mut space);
@@ -211,6 +194,6 @@ mod tests {
             assert!(receiver.receive(&there).is_err(), "{head} {len}");
         }
         raw(1, 5, Some(memory.as_fd()));
-        assert_eq!(receiver.receive(&there).unwrap().unwrap().bytes, b"short");
+        assert_eq!(receiver.receive(&there).unwrap().unwrap().bytes.as_slice(), b"short");
     }
 }

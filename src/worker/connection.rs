@@ -17,6 +17,7 @@ use parking_lot::{Condvar, Mutex};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, OnceLock, Weak};
@@ -119,6 +120,8 @@ pub(super) struct Connection {
     temporary: AtomicUsize,
     /// Programs that decode for the worker.
     decoders: Mutex<Vec<std::process::Child>>,
+    /// What the document names and the worker may not open.
+    refused: Mutex<Vec<PathBuf>>,
 }
 
 impl Connection {
@@ -144,6 +147,7 @@ impl Connection {
             released: Mutex::default(),
             temporary: AtomicUsize::new(0),
             decoders: Mutex::default(),
+            refused: Mutex::default(),
         });
         connection.send(&Request::Open { id: Self::OPEN, opening: Box::new(opening) });
         Ok(connection)
@@ -274,8 +278,18 @@ impl Connection {
     /// Ends the worker; what waits for it is asked of a new one.
     pub(super) fn dismiss(&self) {
         self.waiting.lock().dead.get_or_insert(Failure::Dismissed);
-        self.process.kill();
+        self.process.bury();
         self.news.notify_all();
+    }
+
+    /// Whether there is something that it may not open.
+    pub(super) fn was_refused(&self) -> bool {
+        !self.refused.lock().is_empty()
+    }
+
+    /// What the document names and the worker may not open.
+    pub(super) fn refused(&self) -> Vec<PathBuf> {
+        self.refused.lock().clone()
     }
 
     /// Whether nothing more comes from it.
@@ -314,6 +328,10 @@ impl Connection {
 
     /// The worker is gone, or nothing that it says can be believed.
     fn died(&self, reason: Option<Error>) {
+        if reason.is_some() {
+            // It said what makes no sense, and does not end of itself.
+            self.process.kill();
+        }
         let ended = self.process.end();
         let reason = reason.map_or(ended, |error| error.what().to_owned());
         self.waiting.lock().dead.get_or_insert(Failure::Died(reason));
@@ -329,7 +347,7 @@ impl Connection {
         }
         match event {
             Event::Done { id } => {
-                let bytes = Buffer::from_vec(message.bytes);
+                let bytes = message.bytes.clone();
                 self.done(id, Ok(Answer { bytes, skip, request: id }))?;
             }
             Event::Failed { id, error } => self.done(id, Err(error))?,
@@ -345,6 +363,11 @@ impl Connection {
                 }
             }
             Event::Ask { ask, wanted } => self.give(ask, &wanted),
+            Event::Refused { paths } => {
+                let mut refused = self.refused.lock();
+                let room = limits::REFUSED.saturating_sub(refused.len());
+                refused.extend(paths.into_iter().take(room));
+            }
         }
         Ok(())
     }

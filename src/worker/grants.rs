@@ -102,6 +102,16 @@ mod tests {
     }
 
     #[test]
+    fn files_of_a_folder_that_is_too_much_are_let_in_up_to_a_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        for n in 0..limits::FOLDER + 5 {
+            std::fs::File::create(folder.path().join(n.to_string())).unwrap();
+        }
+        std::fs::File::create(folder.path().join(".hidden")).unwrap();
+        assert_eq!(files_in(folder.path()).len(), limits::FOLDER);
+    }
+
+    #[test]
     fn the_root_and_the_home_folder_are_too_much() {
         assert!(is_too_much(Path::new("/")));
         let home = PathBuf::from(std::env::var_os("HOME").unwrap());

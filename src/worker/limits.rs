@@ -68,5 +68,8 @@ pub(super) const LAST_WORDS: u64 = 16 << 10;
 /// Files of a folder that are let in one by one, where all of the folder would be too much: the home folder.
 pub(super) const FOLDER: usize = 4_096;
 
+/// Files that a document may not read and that are named, so that somebody may allow it.
+pub(super) const REFUSED: usize = 100;
+
 /// Bytes of a source that is no file, to be sent to a worker: a cell of a table, a member of an archive.
 pub(super) const SENT: u64 = crate::bytes::limits::CHUNK;

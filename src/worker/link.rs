@@ -17,7 +17,7 @@ use crate::data::format::Options;
 use crate::data::open::Document;
 use parking_lot::Mutex;
 use std::cell::Cell;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
@@ -29,21 +29,26 @@ thread_local! {
     pub(super) static DRAWS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Documents whose readers ended for good, as long as somebody has them.
-static CRASHES: Mutex<Vec<Weak<Link>>> = Mutex::new(Vec::new());
-
-fn note_crash(link: &Arc<Link>) {
-    let mut crashes = CRASHES.lock();
-    crashes.retain(|link| link.strong_count() > 0);
-    crashes.push(Arc::downgrade(link));
-}
+/// Documents whose readers ended for good or were refused something, as long as somebody has them.
+static TROUBLED: Mutex<Vec<Weak<Link>>> = Mutex::new(Vec::new());
 
 /// How the reader of a document of these bytes ended for good, if it did.
 pub(super) fn crash_of(source: &Source) -> Option<Error> {
-    let links: Vec<Arc<Link>> = CRASHES.lock().iter().filter_map(Weak::upgrade).collect();
-    let link = links.iter().find(|link| link.source.is(source))?;
     // Whoever draws does not wait; it looks again in the next frame.
-    link.state.try_lock()?.closed.clone()
+    troubled(source).find_map(|link| link.state.try_lock()?.closed.clone())
+}
+
+/// What a document of these bytes names and its reader may not open.
+pub(super) fn refused_to(source: &Source) -> Vec<PathBuf> {
+    let mut all: Vec<PathBuf> = troubled(source).flat_map(|link| link.refused()).collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+fn troubled(source: &Source) -> impl Iterator<Item = Arc<Link>> {
+    let links: Vec<Arc<Link>> = TROUBLED.lock().iter().filter_map(Weak::upgrade).collect();
+    links.into_iter().filter(|link| link.source.is(source))
 }
 
 /// A document in a worker.
@@ -155,11 +160,34 @@ impl Link {
                     connection.forget_opening();
                     let adopter = Adopter { link: link.clone(), made, connection: connection.clone() };
                     let opened = link.understood(&connection, decoded::<Opened>(&answer, &adopter))?;
+                    link.note_refusals(&connection);
                     return link.document(opened);
                 }
                 Tried::Again => {}
             }
         }
+    }
+
+    /// Keeps it among those that somebody may be told of.
+    fn is_troubled(self: &Arc<Self>) {
+        let mut troubled = TROUBLED.lock();
+        troubled.retain(|link| link.strong_count() > 0);
+        if !troubled.iter().any(|link| std::ptr::eq(link.as_ptr(), Arc::as_ptr(self))) {
+            troubled.push(Arc::downgrade(self));
+        }
+    }
+
+    /// Keeps it, if its reader was refused something.
+    fn note_refusals(self: &Arc<Self>, connection: &Connection) {
+        if connection.was_refused() {
+            self.is_troubled();
+        }
+    }
+
+    /// What its reader may not open, as far as is known without waiting.
+    fn refused(&self) -> Vec<PathBuf> {
+        let life = self.state.try_lock();
+        life.and_then(|life| Some(life.connection.as_ref()?.refused())).unwrap_or_default()
     }
 
     fn document(&self, opened: Opened) -> Result<(Document, Level)> {
@@ -241,7 +269,7 @@ impl Link {
             "the reader of {name} crashed twice: {reason}; the file stays closed until it is opened again"
         ));
         if life.closed.is_none() {
-            note_crash(self);
+            self.is_troubled();
         }
         Err(life.closed.get_or_insert(error).clone())
     }
@@ -255,7 +283,7 @@ impl Link {
             let mut life = self.state.lock();
             life.deaths = LIVES;
             if life.closed.is_none() {
-                note_crash(self);
+                self.is_troubled();
             }
             life.closed.get_or_insert(error.clone());
         }
@@ -335,7 +363,9 @@ impl Handle {
                     at: Mutex::new(Birth { generation: connection.generation, request: answer.request }),
                 });
                 let adopter = Adopter { link: self.link.clone(), made, connection: connection.clone() };
-                return self.link.understood(&connection, read(&answer, &adopter));
+                let understood = self.link.understood(&connection, read(&answer, &adopter));
+                self.link.note_refusals(&connection);
+                return understood;
             }
         }
     }

@@ -47,6 +47,9 @@ fn misbehave(how: &str) -> Result<()> {
             std::thread::sleep(std::time::Duration::from_secs(1));
         },
         "memory" => memory(),
+        "files" => files(),
+        "temporary" => temporaries(),
+        "answer" => answer(),
         "write" => Ok(std::fs::write("misbehaved", b"x")?),
         "remove" => Ok(std::fs::remove_file("victim")?),
         "read" => std::fs::read("/etc/passwd").map(drop).map_err(Into::into),
@@ -81,6 +84,35 @@ fn memory() -> Result<()> {
         held.push(std::hint::black_box(block));
     }
     Err(Error::bug(format!("there is memory for {} GB", held.len())))
+}
+
+/// Holds as many files as there can be.
+fn files() -> Result<()> {
+    let mut held = Vec::new();
+    for _ in 0..=super::limits::FILES {
+        held.push(rustix::io::dup(std::io::stdin()).map_err(std::io::Error::from)?);
+    }
+    Err(Error::bug(format!("there are {} files", held.len())))
+}
+
+/// Asks for as many temporary files as there can be.
+fn temporaries() -> Result<()> {
+    let mut held = Vec::new();
+    for _ in 0..=super::limits::TEMPORARY {
+        held.push(crate::bytes::stream::temporary("a test")?);
+    }
+    Err(Error::bug(format!("there are {} temporary files", held.len())))
+}
+
+/// Sends an answer that is longer than any may be, of bytes that take no memory.
+fn answer() -> Result<()> {
+    use rustix::fs::{MemfdFlags, SealFlags};
+    let memory = rustix::fs::memfd_create("long", MemfdFlags::ALLOW_SEALING).map_err(std::io::Error::from)?;
+    let len = super::limits::ANSWER + 1;
+    rustix::fs::ftruncate(&memory, len).map_err(std::io::Error::from)?;
+    let seals = SealFlags::SEAL | SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE;
+    rustix::fs::fcntl_add_seals(&memory, seals).map_err(std::io::Error::from)?;
+    Ok(channel::send_memory(std::io::stdin().as_fd(), &memory, len)?)
 }
 
 /// Answers that make no sense: `garbage:N` by a seed.

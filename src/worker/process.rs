@@ -188,6 +188,14 @@ impl Process {
         }
     }
 
+    /// Ends it; nobody will ask how.
+    pub(super) fn bury(&self) {
+        if let Some(child) = self.child.lock().take() {
+            child.kill();
+            let _ = keeper().send(Order::Bury(child));
+        }
+    }
+
     /// How a process ended that is known to be ending, in words; waits for that.
     pub(super) fn end(&self) -> String {
         // What has closed its end is ending, and says by what; only what cannot end is ended.
@@ -241,9 +249,7 @@ fn ended(status: ExitStatus) -> String {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        if let Some(child) = self.child.lock().take() {
-            // Without its taker the system buries it when the program ends.
-            let _ = keeper().send(Order::Bury(child));
-        }
+        // Without its taker the system buries it when the program ends.
+        self.bury();
     }
 }

@@ -15,7 +15,7 @@ use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset,
     RulesetAttr, RulesetCreatedAttr, RulesetStatus, Scope,
 };
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
 };
@@ -57,6 +57,8 @@ impl Level {
 pub(super) fn enter(folders: &[PathBuf], memory: u64) -> Result<Level> {
     let failed = |what: &str| Error::io(format!("the reader's process cannot be shut in: {what}"));
     let limit = |resource, most: u64| {
+        // Who started this program may have set a limit that is lower.
+        let most = getrlimit(resource).maximum.map_or(most, |known| known.min(most));
         setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })
             .map_err(|error| failed(&error.to_string()))
     };

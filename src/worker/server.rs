@@ -370,8 +370,10 @@ fn told(document: Document) -> Opened {
 
 /// What the document names and this process may not open, in a sentence.
 pub(super) fn refusals() -> Option<String> {
-    let refused: Vec<String> = source::take_refused().iter().map(|path| path.display().to_string()).collect();
+    let paths = source::take_refused();
+    let refused: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
     (!refused.is_empty()).then(|| {
+        tell(&Event::Refused { paths }, true);
         format!(
             "it names what lies outside of its folder, which its reader may not open: {}; --reads FOLDER allows it",
             display::harmless(&refused.join(", "), 1_000)

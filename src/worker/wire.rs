@@ -8,6 +8,7 @@
 
 mod arrow;
 mod data;
+mod stats;
 mod tree;
 
 pub(super) use arrow::check_batch;
@@ -208,7 +209,7 @@ macro_rules! numbers {
     )*};
 }
 
-numbers!(u16, u32, u64, i32, i64, f32, f64);
+numbers!(u16, u32, u64, u128, i32, i64, i128, f32, f64);
 
 impl Wire for u8 {
     fn put(&self, out: &mut Out<'_>) {
@@ -369,6 +370,23 @@ impl<T: Wire> Wire for Option<T> {
 
     fn read(from: &mut In<'_>) -> Result<Self> {
         bool::read(from)?.then(|| T::read(from)).transpose()
+    }
+}
+
+impl<T: Wire> Wire for Result<T> {
+    fn put(&self, out: &mut Out<'_>) {
+        self.is_ok().put(out);
+        match self {
+            Ok(value) => value.put(out),
+            Err(error) => error.put(out),
+        }
+    }
+
+    fn read(from: &mut In<'_>) -> Result<Self> {
+        Ok(match bool::read(from)? {
+            true => Ok(T::read(from)?),
+            false => Err(Error::read(from)?),
+        })
     }
 }
 

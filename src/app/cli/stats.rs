@@ -7,6 +7,7 @@ use gander::bytes::limits;
 use gander::bytes::source::Source;
 use gander::data::content::{Content, Image, Rect, Table, Text};
 use gander::data::node::Node;
+use gander::data::sound::Levels;
 use gander::data::stats::{ArrayStats, Binning, ColumnStats, Distinct, Histogram, histograms};
 use gander::{Error, ErrorKind, Task};
 use serde_json::{Map, Value as Json, json};
@@ -207,6 +208,7 @@ fn facts(task: &Task, node: &Node, bins: Option<usize>) -> Result<Map<String, Js
                 said.into_iter().for_each(|(name, value)| json[name] = value);
                 json["rms"] = float(loudness.rms);
                 json["crc32_int32"] = json!(loudness.crc32);
+                json["levels"] = levels_json(&Levels::measure(array.as_ref(), task)?);
             }
             Ok(json)
         }
@@ -223,6 +225,23 @@ fn facts(task: &Task, node: &Node, bins: Option<usize>) -> Result<Map<String, Js
         facts.extend(of_content);
     }
     Ok(facts)
+}
+
+/// How loud a sound is: loudness in LUFS, its range in LU, peaks as shares of full scale.
+fn levels_json(levels: &Levels) -> Json {
+    let channels = levels.peaks.iter().zip(&levels.rms).zip(&levels.offsets);
+    let channels: Vec<Json> = channels
+        .map(|((peak, rms), offset)| {
+            json!({
+                "peak": float(Some(f64::from(*peak))), "rms": float(Some(*rms)), "offset": float(Some(*offset)),
+            })
+        })
+        .collect();
+    json!({
+        "loudness": float(levels.loudness), "range": float(levels.range),
+        "momentary": float(levels.momentary), "true_peak": float(levels.true_peak),
+        "clipped_frames": levels.clipped_frames, "silent_frames": levels.silent_frames, "channels": channels,
+    })
 }
 
 /// A number's text as a JSON number where it is one, exactly; else as a string.

@@ -27,6 +27,8 @@ pub(crate) enum Action {
     ReloadAll,
     /// Open a file anew.
     Reload(u64),
+    /// Let readers read this folder from now on, and open a file anew that names what lies in it.
+    AllowFolder(u64, PathBuf),
     /// Open a file anew as another format, by the format's id.
     OpenAs(u64, &'static str),
     /// Open a file anew with these options (a CSV's delimiter).

@@ -183,12 +183,20 @@ pub(crate) struct Settings {
     pub(crate) scale: f32,
     /// Memory for decoded bytes, in gigabytes (10⁹ bytes).
     pub(crate) memory: f64,
+    /// Whether each file is read in a process of its own, from the next start of the window on.
+    pub(crate) isolate: bool,
     pub(crate) preferences: Preferences,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { theme: ThemeChoice::System, scale: 1.0, memory: 2.0, preferences: Preferences::default() }
+        Settings {
+            theme: ThemeChoice::System,
+            scale: 1.0,
+            memory: 2.0,
+            isolate: false,
+            preferences: Preferences::default(),
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The tabs in the middle of the window, in splits that are made by drag. A tab is one view of what
 //! [`TabContent`] says; the one preview tab (in italics) is replaced by the next preview.
 
+mod banners;
 mod bar;
 mod capture;
 mod pane;

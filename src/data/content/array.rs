@@ -16,6 +16,7 @@ use crate::data::dtype::DType;
 use crate::data::location::{BytePlace, Location, Owner};
 use crate::data::quantised::Quantised;
 use crate::data::region::Region;
+use crate::data::stats::passes::ArrayPasses;
 use arrow::array::ArrayRef;
 use std::ops::Range;
 use std::sync::Arc;
@@ -108,6 +109,11 @@ pub trait Array: Send + Sync {
     /// The bytes that the checksum of its statistics goes over, where those are not the elements as `read` gives them:
     /// the stored blocks of a quantised array.
     fn checksummed(&self) -> Option<(Source, Range<u64>)> {
+        None
+    }
+
+    /// Passes over all of it that are made elsewhere, where its elements are read; `None` where that is here.
+    fn passes(&self) -> Option<&dyn ArrayPasses> {
         None
     }
 

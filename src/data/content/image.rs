@@ -59,6 +59,8 @@ pub struct ImageInfo {
     /// The axes that the frames go through, slowest first, each with its length: their product is the number of
     /// frames. Empty where frames are only counted.
     pub frame_axes: Vec<(u64, Axis)>,
+    /// How the channels are to be seen that frames go through, in their order; empty where the file does not say it.
+    pub frame_channels: Vec<FrameChannel>,
     /// What rows and columns stand for: names, units, the sizes of pixels as steps.
     pub sides: [Axis; 2],
     /// (width, height) of each level; the first is full resolution.
@@ -73,10 +75,25 @@ pub struct ImageInfo {
     /// Whether the file has the samples of each channel apart, one plane after the other: so they are in its checksum,
     /// whichever way they are delivered.
     pub planar: bool,
+    /// What its colours are, as an ICC profile; empty where the file has none. Pixels are delivered as they are stored.
+    pub profile: Arc<[u8]>,
     /// What is known of it as a video.
     pub video: Option<Video>,
     /// Further lines for the inspector: colour type, interlace, EXIF.
     pub details: Vec<(String, String)>,
+}
+
+/// How one of the channels that frames go through is to be seen beside the others.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FrameChannel {
+    /// What it is called.
+    pub name: String,
+    /// Red, green and blue of its largest samples; `None` where the file leaves it open.
+    pub colour: Option<[u8; 3]>,
+    /// The samples that are black and of full colour; `None` where the file leaves it open.
+    pub window: Option<(f64, f64)>,
+    /// Whether it is seen at first.
+    pub shown: bool,
 }
 
 /// What is known of a picture of many frames that is a video.

@@ -5,6 +5,7 @@ use crate::bytes::cache::Reservation;
 use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::task::Task;
 use crate::data::location::{BytePlace, Location, Owner};
+use crate::data::stats::passes::TablePasses;
 use arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, new_empty_array};
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use std::any::Any;
@@ -173,6 +174,11 @@ pub trait Table: Send + Sync {
     /// What reading an index gives.
     fn owner(&self, _task: &Task, _byte: &BytePlace) -> Result<Option<Owner>> {
         Ok(None)
+    }
+
+    /// Passes over all of it that are made elsewhere, where its rows are read; `None` where that is here.
+    fn passes(&self) -> Option<&dyn TablePasses> {
+        None
     }
 
     /// What its format gives to who knows that format and reads it in another way: the checked footer of a Parquet

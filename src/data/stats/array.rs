@@ -195,7 +195,10 @@ impl Extreme {
 /// Statistics of all elements. `bins` asks for a histogram, which costs a second pass. Types without
 /// numbers give their count and checksum.
 pub fn array(array: &dyn Array, task: &Task, bins: Option<usize>) -> Result<ArrayStats> {
-    of(array, task, bins, None)
+    match array.passes() {
+        Some(passes) => passes.stats(task, bins, false),
+        None => of(array, task, bins, None),
+    }
 }
 
 /// As [`array`], but of what can be read: the parts that cannot are counted in [`ArrayStats::unread`].
@@ -203,6 +206,9 @@ pub fn array(array: &dyn Array, task: &Task, bins: Option<usize>) -> Result<Arra
 /// # Errors
 /// What the array says, where nothing of it can be read; `Cancelled`.
 pub fn readable(array: &dyn Array, task: &Task, bins: Option<usize>) -> Result<ArrayStats> {
+    if let Some(passes) = array.passes() {
+        return passes.stats(task, bins, true);
+    }
     let unread = Mutex::new(None);
     let mut stats = of(array, task, bins, Some(&unread))?;
     stats.unread = unread.into_inner();

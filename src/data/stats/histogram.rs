@@ -229,6 +229,9 @@ pub fn histograms(
     stats: &TableStats,
     binning: Binning,
 ) -> Result<Vec<Option<Result<Histogram>>>> {
+    if let Some(passes) = table.passes() {
+        return passes.histograms(task, columns, stats, binning);
+    }
     let mut counters = Vec::new();
     for (place, (&column, stats)) in columns.iter().zip(&stats.columns).enumerate() {
         let Ok(stats) = stats else { continue };

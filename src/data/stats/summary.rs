@@ -93,7 +93,7 @@ pub struct Summary {
     /// The first column (its place among those asked) whose cells are all the same as here.
     pub same_as: Option<usize>,
     /// Of all cells and their places; `None` where some could not be hashed.
-    fingerprint: Option<u64>,
+    pub(crate) fingerprint: Option<u64>,
 }
 
 /// Rows whose values are kept for quantiles.
@@ -158,6 +158,9 @@ fn temporal(numbers: &Int64Array, data_type: &DataType) -> Result<ArrayRef> {
 /// # Errors
 /// `Cancelled`; columns that cannot be read have their own error.
 pub fn sampled(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<Summaries> {
+    if let Some(passes) = table.passes() {
+        return passes.summaries(task, columns, false);
+    }
     let rows = table.rows();
     let picked = Picked::sample(table, task, SAMPLE)?;
     let seen = picked.len();
@@ -171,6 +174,9 @@ pub fn sampled(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<Summ
 /// # Errors
 /// `Cancelled`, and where rows cannot be counted; columns that cannot be read have their own error.
 pub fn exact(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<Summaries> {
+    if let Some(passes) = table.passes() {
+        return passes.summaries(task, columns, true);
+    }
     let rows = table.count(task)?;
     task.set_total(rows);
     let columns = pass(table, task, columns, rows)?;

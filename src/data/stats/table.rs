@@ -52,6 +52,9 @@ pub struct ColumnStats {
 const DISTINCT: usize = 1 << 16;
 /// Statistics of the columns `columns`, in this order.
 pub fn table(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<TableStats> {
+    if let Some(passes) = table.passes() {
+        return passes.stats(task, columns);
+    }
     let rows = table.count(task)?;
     if columns.is_empty() {
         return Ok(TableStats { rows, columns: Vec::new() });

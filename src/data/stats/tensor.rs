@@ -151,6 +151,9 @@ pub fn tensor(array: &dyn Array, task: &Task) -> Result<TensorStats> {
     let Some(path) = path(dtype) else {
         return Err(Error::unsupported(format!("statistics of weights of the type {dtype}")));
     };
+    if let Some(passes) = array.passes() {
+        return passes.tensor(task);
+    }
     let regions = bands(array)?;
     let each = |mut pass: Pass, (n, region): (usize, &Region)| {
         pass.add(array, task, n, region)?;
@@ -170,6 +173,10 @@ pub fn tensor(array: &dyn Array, task: &Task) -> Result<TensorStats> {
 /// The regions of a pass: whole rows where a band of them is not too large.
 pub(super) fn bands(array: &dyn Array) -> Result<Vec<Region>> {
     let (shape, size) = (array.shape(), array.dtype().size().max(1));
+    if shape.contains(&0) {
+        // There may be very many rows of nothing.
+        return Ok(Vec::new());
+    }
     let bytes = limits::bytes(shape, size)?;
     if bytes / PIECE > PIECES {
         return Err(Error::limit(format!("a pass over {}", crate::bytes::display::bytes(bytes))));

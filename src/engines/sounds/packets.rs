@@ -44,7 +44,7 @@ const TEXT: usize = 4_000;
 static BLOCKS: LazyLock<Cache<(usize, u64), Arc<Vec<u8>>>> = LazyLock::new(|| Cache::passing(256 << 20));
 
 /// The codecs that are read, and their words.
-const CODECS: [(AudioCodecId, &str); 9] = [
+const CODECS: [(AudioCodecId, &str); 17] = [
     (codec::CODEC_ID_FLAC, "flac"),
     (codec::CODEC_ID_ALAC, "alac"),
     (codec::CODEC_ID_ADPCM_MS, "adpcm_ms"),
@@ -54,6 +54,14 @@ const CODECS: [(AudioCodecId, &str); 9] = [
     (codec::CODEC_ID_AAC, "aac"),
     (codec::CODEC_ID_VORBIS, "vorbis"),
     (codec::CODEC_ID_OPUS, "opus"),
+    (codec::CODEC_ID_PCM_U8, "pcm_u8"),
+    (codec::CODEC_ID_PCM_S16LE, "pcm_s16le"),
+    (codec::CODEC_ID_PCM_S16BE, "pcm_s16be"),
+    (codec::CODEC_ID_PCM_S24LE, "pcm_s24le"),
+    (codec::CODEC_ID_PCM_S24BE, "pcm_s24be"),
+    (codec::CODEC_ID_PCM_S32LE, "pcm_s32le"),
+    (codec::CODEC_ID_PCM_F32LE, "pcm_f32le"),
+    (codec::CODEC_ID_PCM_F64LE, "pcm_f64le"),
 ];
 
 /// What keys of metadata are called in words.

@@ -17,6 +17,7 @@ mod frames;
 mod matroska;
 mod mp4;
 mod mpegts;
+mod still;
 
 use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
@@ -27,6 +28,7 @@ use crate::data::content::{Content, Image, Kind};
 use crate::data::format::Format;
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Magic, Match};
+use crate::engines::picture_metadata::Blocks;
 use crate::engines::{isobmff, sounds};
 use arrow::array::{ArrayRef, Float64Array, StringArray};
 use arrow::datatypes::{DataType, Field, Schema};
@@ -119,6 +121,8 @@ struct Sound {
     language: String,
     /// Its number among the tracks of sound, where the decoder of sounds reads this container.
     number: Option<usize>,
+    /// Its packets as a file of sound, where that decoder does not.
+    source: Option<Source>,
     /// About how long it is, where the container does not say it of each track.
     seconds: Option<f64>,
 }
@@ -135,6 +139,10 @@ struct Subtitles {
 /// What a container holds.
 #[derive(Default)]
 struct Movie {
+    /// A picture that is the file's, where it is no track.
+    picture: Option<Node>,
+    /// EXIF, XMP and a profile.
+    blocks: Blocks,
     videos: Vec<(Track, String, String)>,
     sounds: Vec<Sound>,
     subtitles: Vec<Subtitles>,
@@ -160,7 +168,7 @@ impl Movie {
     /// The node of a file: its first track of pictures, with all others below it.
     fn node(mut self, task: &Task, source: &Source) -> Result<Node> {
         let mut children = Vec::new();
-        let mut root = None;
+        let mut root = self.picture.take();
         for (n, (track, name, language)) in std::mem::take(&mut self.videos).into_iter().enumerate() {
             let quarters = track.quarters;
             let known = track.coding.is_some();
@@ -196,6 +204,7 @@ impl Movie {
             children.push(chapters(&self.chapters)?);
         }
         children.append(&mut self.attachments);
+        children.extend(self.blocks.nodes());
         // A file of one sound is that sound.
         let mut root = match (root, children.len()) {
             (Some(root), _) => root,
@@ -237,9 +246,10 @@ fn clock(seconds: f64) -> String {
 impl Sound {
     fn node(&self, task: &Task, source: &Source, n: usize) -> Result<Node> {
         let named = title("audio", n, &self.name);
-        let read = match self.number {
-            Some(number) => sounds::track(task, source, number, self.seconds).unless_cancelled()?,
-            None => Err(Error::unsupported("sound in this container is not decoded")),
+        let read = match (self.number, &self.source) {
+            (Some(number), _) => sounds::track(task, source, number, self.seconds).unless_cancelled()?,
+            (None, Some(own)) => sounds::node(task, own).unless_cancelled()?,
+            (None, None) => Err(Error::unsupported("sound in this container is not decoded")),
         };
         let mut node = match read {
             Ok(node) => node,

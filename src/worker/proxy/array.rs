@@ -9,6 +9,9 @@ use crate::data::dtype::DType;
 use crate::data::location::{BytePlace, Location, Owner};
 use crate::data::quantised::{Block, Code, Quant, Quantised, StoredBlocks};
 use crate::data::region::Region;
+use crate::data::stats::ArrayStats;
+use crate::data::stats::passes::ArrayPasses;
+use crate::data::stats::tensor::TensorStats;
 use crate::worker::calls::Call;
 use crate::worker::link::Handle;
 use crate::worker::wire::{In, Out, Wire, is_in_a_file, wrong};
@@ -175,6 +178,21 @@ impl Array for RemoteArray {
 
     fn checksummed(&self) -> Option<(Source, Range<u64>)> {
         self.known(&self.checksummed, &Call::ArrayChecksummed)
+    }
+
+    fn passes(&self) -> Option<&dyn ArrayPasses> {
+        // Plain elements are read here.
+        self.plain.is_none().then_some(self)
+    }
+}
+
+impl ArrayPasses for RemoteArray {
+    fn stats(&self, task: &Task, bins: Option<usize>, lenient: bool) -> Result<ArrayStats> {
+        self.handle.call(task, &Call::ArrayStats { bins, lenient })
+    }
+
+    fn tensor(&self, task: &Task) -> Result<TensorStats> {
+        self.handle.call(task, &Call::ArrayTensor)
     }
 }
 

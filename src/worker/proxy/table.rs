@@ -5,9 +5,12 @@ use crate::bytes::error::Result;
 use crate::bytes::task::Task;
 use crate::data::content::{ColumnStatistics, Layout, RowRanges, Rows, Table, TableFacts};
 use crate::data::location::{BytePlace, Location, Owner};
+use crate::data::stats::passes::TablePasses;
+use crate::data::stats::summary::{Summaries, Summary};
+use crate::data::stats::{Binning, Histogram, TableStats};
 use crate::worker::calls::Call;
 use crate::worker::link::Handle;
-use crate::worker::wire::{In, Out, Wire, check_batch, put_inferred, take_inferred};
+use crate::worker::wire::{In, Out, Wire, check_batch, put_inferred, take_inferred, wrong};
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, SchemaRef};
 use parking_lot::Mutex;
@@ -142,5 +145,47 @@ impl Table for RemoteTable {
 
     fn owner(&self, task: &Task, byte: &BytePlace) -> Result<Option<Owner>> {
         self.handle.call(task, &Call::TableOwner { byte: self.handle.link().place(byte) })
+    }
+
+    fn passes(&self) -> Option<&dyn TablePasses> {
+        Some(self)
+    }
+}
+
+/// As many as were asked for.
+fn each<T>(found: Vec<T>, columns: &[usize]) -> Result<Vec<T>> {
+    match found.len() == columns.len() {
+        true => Ok(found),
+        false => Err(wrong("other columns than were asked for")),
+    }
+}
+
+impl TablePasses for RemoteTable {
+    fn stats(&self, task: &Task, columns: &[usize]) -> Result<TableStats> {
+        let found: TableStats = self.handle.call(task, &Call::TableStats { columns: columns.to_vec() })?;
+        Ok(TableStats { columns: each(found.columns, columns)?, ..found })
+    }
+
+    fn summaries(&self, task: &Task, columns: &[usize], exact: bool) -> Result<Summaries> {
+        let call = Call::TableSummaries { columns: columns.to_vec(), exact };
+        let found: Summaries = self.handle.call(task, &call)?;
+        let is_before = |(n, summary): (usize, &Result<Summary>)| {
+            summary.as_ref().ok().and_then(|summary| summary.same_as).is_none_or(|other| other < n)
+        };
+        match found.columns.iter().enumerate().all(is_before) {
+            true => Ok(Summaries { columns: each(found.columns, columns)?, ..found }),
+            false => Err(wrong("a column that is the same as one behind it")),
+        }
+    }
+
+    fn histograms(
+        &self,
+        task: &Task,
+        columns: &[usize],
+        stats: &TableStats,
+        binning: Binning,
+    ) -> Result<Vec<Option<Result<Histogram>>>> {
+        let call = Call::TableHistograms { columns: columns.to_vec(), stats: stats.clone(), binning };
+        each(self.handle.call(task, &call)?, columns)
     }
 }

@@ -9,7 +9,7 @@ use crate::bytes::source::{Growth, Packed, Source};
 use crate::bytes::task::Task;
 use crate::data::content::array::{ArrayFacts, Axis, World};
 use crate::data::content::graph::{self, Attribute, Builder, Dimension, Graph, Operation, Port, ValueId};
-use crate::data::content::image::Video;
+use crate::data::content::image::{FrameChannel, Video};
 use crate::data::content::{Array, Content, Image, ImageInfo, Table, Text};
 use crate::data::format::Encoded;
 use crate::data::location::{Location, Owner, Part};
@@ -111,15 +111,18 @@ record!(ImageInfo {
     frames,
     frame_times,
     frame_axes,
+    frame_channels,
     sides,
     levels,
     orientation,
     scaling,
     window,
     planar,
+    profile,
     video,
     details,
 });
+record!(FrameChannel { name, colour, window, shown });
 record!(Video { codec, fps, seconds, keys, times, can_decode });
 record!(Timeline { versions, at });
 record!(Encoded { format, source, at, big, version });

@@ -30,6 +30,10 @@ impl App {
                 self.say(ctx, "Reloading all files");
             }
             Action::Reload(id) => self.reload(ctx, id),
+            Action::AllowFolder(id, folder) => {
+                crate::isolation::allow(&folder);
+                self.reload(ctx, id);
+            }
             Action::OpenAs(id, format) => {
                 let mut options = Options::default();
                 options.set("format", format);

@@ -23,6 +23,7 @@ mod following;
 mod keyboard;
 mod palette;
 mod snapshots;
+mod soak;
 mod start;
 mod stored;
 

@@ -9,6 +9,7 @@ use crate::gui::commands::Action;
 use crate::gui::number_format::NumberFormat;
 use crate::gui::settings::{MEMORY, Problem, SCALES, Settings, Word};
 use crate::gui::theme::{self, Severity, Theme, space};
+use crate::isolation;
 
 /// The width of what is chosen from a list.
 const CHOICE: f32 = 200.0;
@@ -103,7 +104,22 @@ impl SettingsForm {
             response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::SpinButton, true, "Memory, in GB"));
             ui.label(theme::dim(Theme::of(ui), "for what was read and decoded"));
         });
+        if isolation::CAN {
+            self.readers(ui);
+        }
         ui.add_space(space::S3);
+    }
+
+    /// Where files are read.
+    fn readers(&mut self, ui: &mut Ui) {
+        row(ui, "Readers", |ui| {
+            ui.checkbox(&mut self.now.isolate, "Read each file in a process of its own").on_hover_text(
+                "What a file does to its reader ends there; it costs some milliseconds a file",
+            );
+            if self.now.isolate != isolation::is_on() {
+                ui.label(theme::dim(Theme::of(ui), "from the next start on"));
+            }
+        });
     }
 
     /// Where it is kept.

@@ -104,6 +104,15 @@ static KEYS: &[Key] = &[
     },
     Key {
         table: "",
+        name: "isolate",
+        take: |all, item| {
+            all.isolate = item.as_bool().ok_or("it is true or false")?;
+            Ok(())
+        },
+        give: |all| all.isolate.into(),
+    },
+    Key {
+        table: "",
         name: "numbers",
         take: |all, item| {
             all.preferences.numbers = format_of(item)?;

@@ -15,9 +15,9 @@ use gander::data::security::Report;
 use gander::jobs::{JobSpec, Jobs, Slot};
 use serde_json::Value;
 
-use super::TabsCx;
 use super::capture::{Capture, Purpose};
 use super::pixels::PixelsCopy;
+use super::{TabsCx, banners};
 use crate::gui::commands::{self, Action, CommandId, Label};
 use crate::gui::explorer::open_as;
 use crate::gui::files::{Files, State};
@@ -30,7 +30,6 @@ use crate::gui::texture::picture_of;
 use crate::gui::theme::{self, Theme, size, space};
 use crate::gui::ui::svg;
 use crate::gui::views::{self, Request, Subject, Target, View, ViewCx};
-use crate::gui::watch::Change;
 
 /// One tab.
 pub(crate) struct Pane {
@@ -348,14 +347,7 @@ impl Pane {
             }
         }
         for node in self.content.nodes() {
-            let change = cx.files.get(node.file).and_then(|file| file.change);
-            if let Some(change) = change.filter(|change| *change != Change::Grown) {
-                changed(ui, &self.name, node.file, change, cx.actions);
-            }
-            let document = cx.files.get(node.file).and_then(|file| file.document());
-            if let Some(error) = document.and_then(|document| crate::isolation::crash_of(&document.source)) {
-                crashed(ui, node.file, &error, cx.actions);
-            }
+            banners::of_file(ui, &self.name, node.file, cx.files, cx.actions);
         }
         if let Some(Shown { targets, .. }) = &self.shown
             && let [target] = targets.as_slice()
@@ -558,57 +550,6 @@ fn view_cx<'a>(cx: &'a mut TabsCx<'_>, targets: &'a [Target], active: bool, focu
         active,
         focus,
     }
-}
-
-/// Says that somebody else changed the file, and offers to open it anew.
-fn changed(ui: &mut Ui, name: &str, file: u64, change: Change, actions: &mut Vec<Action>) {
-    let theme = Theme::of(ui);
-    let frame = egui::Frame::new().fill(theme.tint(theme.warn)).inner_margin(egui::Margin::symmetric(12, 4));
-    frame.show(ui, |ui| {
-        ui.horizontal(|ui| {
-            ui.set_min_width(ui.available_width());
-            ui.label(theme::icon(Icon::Warning).color(theme.warn));
-            let words = match change {
-                // It is opened again by itself, and then it is none.
-                Change::Grown => "has grown and is read again.",
-                Change::Changed => {
-                    "has changed on disk since it was opened. What is shown may be old or broken."
-                }
-                Change::Gone => "is not there any more. What is in memory can still be looked at.",
-            };
-            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                if change == Change::Changed && theme::button(ui, "Reload").on_hover_text("F5").clicked() {
-                    actions.push(Action::Reload(file));
-                }
-                ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
-                    ui.add(egui::Label::new(format!("{name} {words}")).truncate());
-                });
-            });
-        });
-    });
-}
-
-/// Says that the reader of a file crashed, and what can be done. Other files go on.
-fn crashed(ui: &mut Ui, file: u64, error: &Error, actions: &mut Vec<Action>) {
-    let theme = Theme::of(ui);
-    let frame = egui::Frame::new().fill(theme.tint(theme.bad)).inner_margin(egui::Margin::symmetric(12, 4));
-    frame.show(ui, |ui| {
-        ui.horizontal(|ui| {
-            ui.set_min_width(ui.available_width());
-            ui.label(theme::icon(Icon::Problem).color(theme.bad));
-            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                if theme::button(ui, "Show its bytes").clicked() {
-                    actions.push(Action::OpenAs(file, "bytes"));
-                }
-                if theme::button(ui, "Open again").on_hover_text("F5").clicked() {
-                    actions.push(Action::Reload(file));
-                }
-                ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
-                    ui.add(egui::Label::new(error.message()).truncate()).on_hover_text(error.message());
-                });
-            });
-        });
-    });
 }
 
 /// Narrower bars leave the button for a query to the menu.

@@ -29,6 +29,7 @@ mod overlays;
 pub(crate) mod plotting;
 mod prefetcher;
 mod probe;
+mod ruler;
 mod search;
 pub(super) mod slice_image;
 mod strips;

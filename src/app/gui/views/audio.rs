@@ -353,7 +353,8 @@ impl AudioView {
                     self.selection = None;
                 }
             } else {
-                ui.label(theme::dim(theme, "drag to select, click to set the cursor, wheel to zoom"));
+                let words = "drag to select, click to set the cursor, wheel to zoom";
+                ui.add(egui::Label::new(theme::dim(theme, words)).truncate());
             }
         });
     }

@@ -5,6 +5,7 @@
 //! memory ([`FrameArray`]), so that everything else is the picture of an array. Frames that go through several axes
 //! (time, channels, depth) have a slider for each.
 
+mod composite;
 mod strip;
 #[cfg(test)]
 mod tests;
@@ -13,12 +14,12 @@ use std::sync::Arc;
 
 use egui::{Key, Rect, Ui, UiBuilder, pos2, vec2};
 use gander::bytes::display;
-use gander::data::adapt::FrameArray;
+use gander::data::adapt::{FrameArray, Managed, Overview};
 use gander::data::axes::{AxisCoordinates, PlaneHeadings};
 use gander::data::content::array::Axis;
 use gander::data::content::{Array, Image, ImageInfo};
 use gander::data::format::Data;
-use gander::data::plane::color::{ColorRange, HeatMapSpec, ImageSpec, RenderSpec};
+use gander::data::plane::color::{ColorMap, ColorRange, HeatMapSpec, ImageSpec, RenderSpec};
 use gander::data::plane::{Mapping, Orientation, PaintedSlice, Slice};
 use gander::jobs::{JobSpec, Slot};
 use serde::{Deserialize, Serialize};
@@ -37,12 +38,13 @@ use crate::gui::commands::{ALT, Label};
 use crate::gui::icons::Icon;
 use crate::gui::settings::{ImageStart, Preferences};
 use crate::gui::theme::{self, space};
+use composite::Channels;
 
 /// The last axes of a frame: row, column, channel.
 const SIDES: usize = 3;
 
-/// What the options and the zoom need beside the modes, in points.
-const ROOM: f32 = 400.0;
+/// What the options that every picture has and the zoom need beside the modes, in points.
+const ROOM: f32 = 460.0;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
@@ -57,6 +59,18 @@ pub(crate) fn make(target: &Target, image: &Arc<dyn Image>) -> Box<dyn View> {
     Box::new(ImageView::new(target.title(), image))
 }
 
+/// What a decoded frame is kept under.
+#[derive(Clone, Copy, PartialEq)]
+struct FrameKey {
+    number: u64,
+    /// Whether its colours are those of sRGB.
+    managed: bool,
+    /// Whether it has smaller versions that were made here.
+    has_levels: bool,
+    /// The composite of channels that it is; zero for none.
+    composite: u64,
+}
+
 /// The view of an image: its frames, how they are drawn, and its histogram.
 struct ImageView {
     image: Arc<dyn Image>,
@@ -68,7 +82,19 @@ struct ImageView {
     photo: ImageSpec,
     pictured: SliceImage,
     histogram: Histogram,
-    frames: Slot<u64, FrameArray>,
+    frames: Slot<FrameKey, FrameArray>,
+    /// Smaller versions of a frame that has none in the file, by its number.
+    overview: Slot<u64, Overview>,
+    /// The frame that was drawn last, by where it lies in memory: planes of another one with its number are not its.
+    drawn: Option<(u64, usize)>,
+    /// What the profile is called that colours are converted by, where it changes any.
+    profile: Option<String>,
+    /// Colours are shown as they are stored, whatever the profile says.
+    unmanaged: bool,
+    /// Channels that frames go through.
+    channels: Channels,
+    /// The colours of one channel, where they are not grey.
+    false_colours: Option<ColorMap>,
     /// The frame that was asked for last: the one after it is decoded from where the decoder stands.
     asked: Option<u64>,
     /// Small pictures of a video.
@@ -99,6 +125,12 @@ impl ImageView {
             pictured: SliceImage::default(),
             histogram: Histogram::of_image(),
             frames: Slot::default(),
+            overview: Slot::default(),
+            drawn: None,
+            profile: Managed::named(info),
+            unmanaged: false,
+            channels: Channels::new(info),
+            false_colours: None,
             asked: None,
             strip: strip::Strip::default(),
             upright: Upright { asked: asked(info), ..Upright::default() },
@@ -110,6 +142,35 @@ impl ImageView {
     fn number(&self) -> u64 {
         let frames = self.mapping.shape().iter().take(self.mapping.shape().len() - SIDES);
         frames.enumerate().fold(0, |number, (axis, len)| number * len + self.mapping.position(axis))
+    }
+
+    /// What the frame in sight is kept under.
+    fn key(&self) -> FrameKey {
+        let number = self.number();
+        let has_levels = self.overview.peek(&number).ready().is_some();
+        let managed = self.profile.is_some() && !self.unmanaged;
+        FrameKey { number, managed, has_levels, composite: self.channels.key() }
+    }
+
+    /// Makes smaller versions of a frame that is too large to be gone through for each look at it, once it was seen.
+    fn reduce(&self, cx: &ViewCx<'_>) {
+        let (number, image) = (self.number(), self.image.clone());
+        let (slice, _) = self.style(self.mapping.slice(true));
+        if !Overview::is_needed(image.info()) || !self.pictured.has_overview(&slice) {
+            return;
+        }
+        let title = format!("making an overview of {}", self.name);
+        let make = move |task: &gander::Task| Overview::new(image, task, number);
+        self.overview.get(cx.jobs, &number, JobSpec::once(title), make);
+    }
+
+    /// The channel that is shown alone, by its number; `None` where several make colours.
+    fn single(&self) -> Option<u64> {
+        match (self.sides()[2], self.photo.channel) {
+            _ if self.channels.key() > 0 => None,
+            (0 | 1, _) => Some(0),
+            (_, chosen) => chosen.map(|channel| channel as u64),
+        }
     }
 
     /// Rows, columns and channels of the frame in sight.
@@ -165,7 +226,10 @@ impl ImageView {
 
     /// The frame in sight, or the one before it while it is decoded.
     fn frame(&mut self, cx: &ViewCx<'_>) -> Result<Option<Arc<FrameArray>>, gander::bytes::error::Error> {
-        let (image, number) = (self.image.clone(), self.number());
+        let (image, wanted) = (self.image.clone(), self.key());
+        let FrameKey { number, managed, composite, .. } = wanted;
+        let channels = self.channels.list();
+        let overview = self.overview.peek(&number).ready();
         let title = format!("decoding {}", self.name);
         // After a jump the key frame is shown until the frame itself is there.
         let follows = self.asked.is_some_and(|asked| asked == number || asked + 1 == number);
@@ -173,9 +237,18 @@ impl ImageView {
         self.asked = Some(number);
         let shown = self.frames.ask(
             cx.jobs,
-            &number,
+            &wanted,
             || JobSpec::once(title),
             move |task, partial| {
+                let image: Arc<dyn Image> = match overview {
+                    Some(overview) => overview,
+                    None => image,
+                };
+                let image: Arc<dyn Image> = match managed {
+                    true => Arc::new(Managed::new(image)?),
+                    false => image,
+                };
+                let image = if composite > 0 { Channels::of(channels, image)? } else { image };
                 if let Some(key) = key {
                     partial.show(FrameArray::read(image.clone(), task, key)?);
                 }
@@ -221,6 +294,13 @@ impl ImageView {
             theme::pending(ui, id, "Decoding the image…");
             return;
         };
+        let drawn = (frame.number(), Arc::as_ptr(&frame) as usize);
+        if self.drawn.is_some_and(|before| before.0 == drawn.0 && before.1 != drawn.1) {
+            self.pictured.clear();
+            self.histogram.clear();
+        }
+        self.drawn = Some(drawn);
+        self.reduce(cx);
         let slice = standing(frame.shape(), frame.number()).slice(true);
         let (shape, leading) = (frame.shape(), frame.shape().len() - SIDES);
         let first = if shape[..leading].iter().all(|&len| len == 1) { leading } else { 0 };
@@ -229,7 +309,7 @@ impl ImageView {
         let array: Arc<dyn Array> = frame;
         match self.mode {
             Mode::Image => {
-                let style = RenderSpec::Image(self.photo);
+                let (slice, style) = self.style(slice);
                 let coordinates = &self.dims.coordinates;
                 let (title, cross) = (title.as_str(), None);
                 // The array is one frame: it has no other slices.
@@ -251,17 +331,52 @@ impl ImageView {
         }
     }
 
+    /// What is drawn of a frame, and how: colours, or one channel by a map of false ones.
+    fn style(&self, mut slice: Slice) -> (Slice, RenderSpec) {
+        let (Some(map), Some(channel)) = (self.false_colours, self.single()) else {
+            let photo = match self.channels.key() {
+                0 => self.photo,
+                // Its samples are shares of colours already.
+                _ => ImageSpec { opaque: true, ..ImageSpec::default() },
+            };
+            return (slice, RenderSpec::Image(photo));
+        };
+        if let Some(span) = slice.spans.last_mut() {
+            *span = gander::data::region::Span::range(channel.min(span.count.saturating_sub(1)), 1);
+        }
+        let range = self.photo.window.map_or(ColorRange::MinMax, |(low, high)| ColorRange::Hand(low, high));
+        (slice, RenderSpec::HeatMap(HeatMapSpec { map, range, ..HeatMapSpec::default() }))
+    }
+
+    /// What all options and the zoom need beside the modes, in points.
+    fn room(&self) -> f32 {
+        let channels = if self.channels.are_there() {
+            90.0 + 120.0 * f32::from(u8::from(self.channels.on))
+        } else {
+            0.0
+        };
+        let profile = if self.profile.is_some() { 100.0 } else { 0.0 };
+        let upright = if self.upright.asked == Orientation::default() { 0.0 } else { 70.0 };
+        let colours = if self.single().is_some() { 90.0 } else { 0.0 };
+        ROOM + channels + profile + upright + colours
+    }
+
     /// Channels, window and level, turns.
     fn options(&mut self, ui: &mut Ui) {
+        self.channels.toolbar(ui);
+        let is_composite = self.channels.key() > 0;
         let depth = self.sides()[2] as usize;
-        if depth > 1 {
+        if depth > 1 && !is_composite {
             options::channel_menu(ui, &mut self.photo, depth);
         }
         if self.mode == Mode::Histogram {
             self.histogram.toolbar(ui);
             return;
         }
-        if let Some(frame) = self.frames.peek(&self.number()).value {
+        if self.single().is_some() {
+            options::false_colours(ui, &mut self.false_colours);
+        }
+        if let Some(frame) = self.frames.peek(&self.key()).value.filter(|_| !is_composite) {
             let known = self.pictured.known(&self.mapping.slice(true), Default::default());
             options::window_menu(ui, &mut self.photo, frame.dtype(), known.as_deref(), None);
         }
@@ -270,6 +385,15 @@ impl ImageView {
             let chosen = !self.upright.as_stored;
             let button = ui.selectable_label(chosen, theme::dim(theme::Theme::of(ui), "Upright"));
             self.upright.as_stored ^= button.on_hover_text(words).clicked();
+        }
+        let ruler = ui.selectable_label(self.pictured.ruler, theme::dim(theme::Theme::of(ui), "Ruler"));
+        let words = "The distance from the pixel that is framed by a click to the one under the pointer";
+        self.pictured.ruler ^= ruler.on_hover_text(words).clicked();
+        if let Some(profile) = &self.profile {
+            let words = format!("Colours converted from {profile} to sRGB, or as its pixels are stored");
+            let button =
+                ui.selectable_label(!self.unmanaged, theme::dim(theme::Theme::of(ui), "Colour profile"));
+            self.unmanaged ^= button.on_hover_text(words).clicked();
         }
         options::turns(ui, &mut self.pictured.camera);
     }
@@ -341,6 +465,18 @@ const COMMANDS: &[ViewCommand<ImageView>] = &[
         view.upright.as_stored ^= true;
         view.upright.asked != Orientation::default()
     }),
+    ViewCommand::new(Label::new("Measure distances, or not", Icon::Image), |view, _| {
+        view.pictured.ruler ^= true;
+        true
+    }),
+    ViewCommand::new(Label::new("Lay channels over each other, or not", Icon::Image), |view, _| {
+        view.channels.on ^= true;
+        view.channels.are_there()
+    }),
+    ViewCommand::new(Label::new("Apply the colour profile, or not", Icon::Image), |view, _| {
+        view.unmanaged ^= true;
+        view.profile.is_some()
+    }),
     ViewCommand::new(ZOOM_IN, |view, _| view.pictured.zoom(Zoom::In)),
     ViewCommand::new(ZOOM_OUT, |view, _| view.pictured.zoom(Zoom::Out)),
     ViewCommand::new(ZOOM_FIT, |view, _| view.pictured.zoom(Zoom::Fit)),
@@ -350,7 +486,7 @@ impl View for ImageView {
     fn toolbar(&mut self, ui: &mut Ui, _cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing.x = space::S2;
         theme::segmented(ui, "View", &mut self.mode, &MODES);
-        if ui.available_width() < ROOM {
+        if ui.available_width() < self.room() {
             options::folded(ui, |ui| self.options(ui));
         } else {
             self.options(ui);
@@ -390,7 +526,7 @@ impl View for ImageView {
             split -= strip::HEIGHT + space::S1;
             let place = Rect::from_min_size(pos2(rest.left(), split), vec2(rest.width(), strip::HEIGHT));
             // After the first frame, which is waited for.
-            if self.frames.peek(&self.number()).fresh {
+            if self.frames.peek(&self.key()).fresh {
                 let image = self.image.clone();
                 if let Some(frame) = self.strip.ui(ui, place, &image, cx.jobs, self.number()) {
                     self.go_to(&[frame]);
@@ -402,7 +538,7 @@ impl View for ImageView {
         body.shrink_clip_rect(place);
         self.body(&mut body, cx);
         if many {
-            let there = self.frames.peek(&self.number()).fresh;
+            let there = self.frames.peek(&self.key()).fresh;
             self.keep_pace();
             let ready = there && self.pictured.shows(&self.mapping.slice(true));
             self.dims.play(ui, &mut self.mapping, true, ready);
@@ -434,11 +570,11 @@ impl View for ImageView {
     }
 
     fn pictures(&self) -> Vec<(String, Data)> {
-        let Some(frame) = self.frames.peek(&self.number()).value.filter(|_| self.mode == Mode::Image) else {
+        let Some(frame) = self.frames.peek(&self.key()).value.filter(|_| self.mode == Mode::Image) else {
             return Vec::new();
         };
-        let slice = standing(frame.shape(), frame.number()).slice(true);
-        let picture = PaintedSlice::new(frame, slice, RenderSpec::Image(self.photo));
+        let (slice, style) = self.style(standing(frame.shape(), frame.number()).slice(true));
+        let picture = PaintedSlice::new(frame, slice, style);
         let picture = picture.seen(self.pictured.camera.orientation());
         vec![("the picture as shown, one pixel an element".to_owned(), Data::Image(Arc::new(picture)))]
     }
@@ -451,6 +587,9 @@ impl View for ImageView {
             histogram: self.histogram.state(),
             bars: self.mode == Mode::Histogram,
             as_stored: self.upright.as_stored,
+            unmanaged: self.unmanaged,
+            false_colours: self.false_colours,
+            composite: self.channels.on,
         })
     }
 
@@ -472,6 +611,9 @@ impl View for ImageView {
         self.photo.channel = state.photo.channel.filter(|channel| *channel < channels);
         self.photo.window = state.photo.window.or(self.image.info().window);
         self.upright.as_stored = state.as_stored;
+        self.unmanaged = state.unmanaged;
+        self.false_colours = state.false_colours;
+        self.channels.on = state.composite;
         self.mode = if state.bars { Mode::Histogram } else { Mode::Image };
     }
 }
@@ -486,4 +628,7 @@ struct ImageState {
     histogram: HistogramState,
     bars: bool,
     as_stored: bool,
+    unmanaged: bool,
+    false_colours: Option<ColorMap>,
+    composite: bool,
 }

@@ -210,3 +210,16 @@ proptest! {
         agree(&tensor(&array, &Task::new()).unwrap(), &plainly(&array));
     }
 }
+
+#[test]
+fn very_many_rows_of_nothing_are_gone_through_at_once() {
+    for shape in [&[1 << 60, 0][..], &[0, 1 << 60], &[3, 0, 1 << 60], &[0]] {
+        for dtype in [DType::U8, DType::F16, DType::F32, DType::F64, DType::I64] {
+            let empty = array(dtype.clone(), shape, Vec::new());
+            let stats = tensor(&empty, &Task::new()).unwrap();
+            assert_eq!((stats.count, stats.min, stats.distribution), (0, None, None), "{shape:?} {dtype}");
+            let stats = crate::data::stats::readable(&empty, &Task::new(), Some(8)).unwrap();
+            assert_eq!((stats.count, stats.min), (0, None), "{shape:?} {dtype}");
+        }
+    }
+}

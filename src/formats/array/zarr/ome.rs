@@ -8,6 +8,7 @@ use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::array::{self, Axis, Plain};
+use crate::data::content::image::FrameChannel;
 use crate::data::content::{Array, Image, ImageInfo, Pixels, Rect, Sample};
 use crate::data::dtype::DType;
 use crate::data::region::{Region, Span};
@@ -229,6 +230,27 @@ fn is_rgb(group: &Object) -> bool {
     channels.is_some_and(|list| list.iter().map(colour).eq(["FF0000", "00FF00", "0000FF"]))
 }
 
+/// How channels are to be seen (*omero*).
+fn frame_channels(group: &Object) -> Vec<FrameChannel> {
+    /// More channels are not laid over each other.
+    const MOST: usize = 1_000;
+    let list = attributes(group).get("omero").and_then(|omero| omero.get("channels")?.as_array());
+    let one = |channel: &Value| {
+        let hex = channel.get("color").and_then(Value::as_str).filter(|text| text.len() == 6);
+        let colour = hex.and_then(|text| u32::from_str_radix(text, 16).ok()).map(|number| {
+            let [_, red, green, blue] = number.to_be_bytes();
+            [red, green, blue]
+        });
+        let end = |key: &str| channel.get("window")?.get(key)?.as_f64();
+        let window = end("start").zip(end("end")).filter(|(low, high)| high > low);
+        let name =
+            channel.get("label").and_then(Value::as_str).unwrap_or_default().chars().take(64).collect();
+        let shown = channel.get("active").and_then(Value::as_bool).unwrap_or(true);
+        FrameChannel { name, colour, window, shown }
+    };
+    list.into_iter().flatten().take(MOST).map(one).collect()
+}
+
 /// The names of the channels, where there is one for each.
 fn channel_names(group: &Object, count: u64) -> Option<Arc<dyn Array>> {
     /// Longer names and more channels are not kept.
@@ -299,6 +321,7 @@ impl Pyramid {
             orientation: None,
             frame_times: Vec::new(),
             frame_axes: others.iter().map(frame_axis).collect(),
+            frame_channels: if channels.is_some() { Vec::new() } else { frame_channels(group) },
             sides: [meant(rows), meant(columns)],
             width: side(columns),
             height: side(rows),

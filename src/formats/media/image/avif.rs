@@ -17,6 +17,7 @@ use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};
 use crate::engines::boxes::{self, Atom, find};
 use crate::engines::ffmpeg::{self, Coding, Decoder};
+use crate::engines::isobmff::tiles::{self, Tiles};
 use crate::engines::isobmff::{self, Meta, Property};
 use bytes::Bytes;
 use std::ops::Range;
@@ -74,16 +75,10 @@ pub(super) fn open(opening: &Opening) -> Result<Node> {
     picture::node(source, header, Avif { item, alpha, animation, deep })
 }
 
-/// The coded pictures that make one: a tile each.
+/// The coded pieces of a picture, and how they are coded.
 #[derive(Clone, Debug, Default)]
 struct Parts {
-    width: u64,
-    height: u64,
-    /// Tiles across.
-    across: u64,
-    tiles: Vec<Vec<Range<u64>>>,
-    /// Width and height of a tile.
-    tile: (u64, u64),
+    tiles: Tiles,
     /// What configures the decoder.
     configuration: Bytes,
 }
@@ -93,12 +88,9 @@ fn still(meta: &Meta, header: &mut Header) -> Result<(Parts, Option<Parts>)> {
     let primary = meta.primary.ok_or_else(|| Error::malformed("AVIF: no item is the primary one"))?;
     let parts = parts(meta, primary)?;
     let info = &mut header.info;
-    (info.width, info.height) = (parts.width, parts.height);
+    (info.width, info.height) = (parts.tiles.width, parts.tiles.height);
     info.bits = 8;
-    let shown = match meta.references(primary, b"dimg").first() {
-        Some(tile) => *tile,
-        None => primary,
-    };
+    let shown = tiles::coded(meta, primary);
     for property in meta.properties(shown).chain(meta.properties(primary)) {
         match property {
             Property::Bits(bits) => info.bits = u32::from(*bits),
@@ -128,7 +120,7 @@ fn still(meta: &Meta, header: &mut Header) -> Result<(Parts, Option<Parts>)> {
         match property {
             Property::Rotation(quarters) => turns = *quarters,
             Property::Mirror(axis) => mirror = Some(*axis),
-            Property::Profile => header.detail("ICC profile", "yes"),
+            Property::Profile(profile) => header.profile(profile.clone()),
             Property::Colours(primaries, transfer, matrix) => {
                 header.detail(
                     "colour primaries, transfer, matrix",
@@ -141,59 +133,16 @@ fn still(meta: &Meta, header: &mut Header) -> Result<(Parts, Option<Parts>)> {
     header.info.orientation = isobmff::orientation(turns, mirror);
     let alpha = meta.alpha_of(primary);
     let alpha = alpha.map(|item| self::parts(meta, item)).transpose()?;
-    if parts.tiles.len() > 1 {
-        header.detail("tiles", parts.tiles.len().to_string());
+    if parts.tiles.places.len() > 1 {
+        header.detail("tiles", parts.tiles.places.len().to_string());
     }
     Ok((parts, alpha))
 }
 
-/// The coded pictures of an item: itself, or the tiles of its grid.
+/// The coded pieces of an item.
 fn parts(meta: &Meta, id: u32) -> Result<Parts> {
-    let wrong = |what: String| Error::malformed(format!("AVIF: {what}"));
-    let kind = meta.kind(id).ok_or_else(|| wrong(format!("item {id} is not described")))?;
-    let (width, height) = size(meta, id)?;
-    if &kind == b"grid" {
-        let grid = meta.grid(id)?;
-        let tiles = meta.references(id, b"dimg");
-        if tiles.len() as u64 != grid.rows * grid.columns {
-            return Err(wrong(format!(
-                "a grid of {} × {} has {} tiles",
-                grid.columns,
-                grid.rows,
-                tiles.len()
-            )));
-        }
-        let first = *tiles.first().ok_or_else(|| wrong("a grid without tiles".to_owned()))?;
-        return Ok(Parts {
-            width: grid.width,
-            height: grid.height,
-            across: grid.columns,
-            tiles: tiles.iter().map(|tile| meta.places(*tile)).collect::<Result<_>>()?,
-            tile: size(meta, first)?,
-            configuration: configuration(meta, first),
-        });
-    }
-    if &kind != b"av01" {
-        let name: String = kind.iter().map(|byte| char::from(*byte)).collect();
-        return Err(Error::unsupported(format!("AVIF: an item of the type {name}")));
-    }
-    Ok(Parts {
-        width,
-        height,
-        across: 1,
-        tiles: vec![meta.places(id)?],
-        tile: (width, height),
-        configuration: configuration(meta, id),
-    })
-}
-
-fn size(meta: &Meta, id: u32) -> Result<(u64, u64)> {
-    let size = meta.properties(id).find_map(|property| match property {
-        Property::Size(width, height) => Some((u64::from(*width), u64::from(*height))),
-        _ => None,
-    });
-    size.filter(|(width, height)| *width > 0 && *height > 0)
-        .ok_or_else(|| Error::malformed(format!("AVIF: item {id} has no size")))
+    let tiles = Tiles::of(meta, id, &[b"av01"])?;
+    Ok(Parts { tiles, configuration: configuration(meta, tiles::coded(meta, id)) })
 }
 
 /// What configures the decoder of an item.
@@ -214,7 +163,7 @@ fn metadata(task: &Task, source: &Source, meta: &Meta, header: &mut Header) -> R
         let Ok(places) = meta.places(id) else { continue };
         let bytes = isobmff::joined(task, source, &places, limits::HEADER)?;
         if is_xmp {
-            header.attribute("XMP", String::from_utf8_lossy(&bytes).into_owned());
+            header.xmp(&bytes);
         } else {
             // Four bytes say where the TIFF header is.
             let skip = be::<u32>(&bytes, 0).unwrap_or(0) as usize;
@@ -271,38 +220,14 @@ impl Avif {
         }
     }
 
-    /// Decodes the tiles of a picture and puts them together.
-    fn assembled(&self, task: &Task, source: &Source, parts: &Parts, alpha: bool) -> Result<Vec<u8>> {
-        picture::check_pixels(parts.width, parts.height)?;
+    /// Decodes a picture.
+    fn decoded(&self, task: &Task, source: &Source, parts: &Parts, alpha: bool) -> Result<Vec<u8>> {
+        picture::check_pixels(parts.tiles.width, parts.tiles.height)?;
         let (layout, pixel) = self.layout(alpha);
-        let size = limits::bytes(&[parts.width, parts.height], pixel.into())?;
-        let coding = |width: u64, height: u64| Coding {
-            id: CODEC.to_owned(),
-            private: parts.configuration.to_vec(),
-            width,
-            height,
-        };
-        if let [places] = parts.tiles.as_slice() {
-            let bytes = isobmff::joined(task, source, places, limits::CHUNK)?;
-            return ffmpeg::still(task, &coding(parts.width, parts.height), &bytes, layout, size);
-        }
-        let mut whole = limits::buffer(size, "the decoded image")?;
-        let (wide, high) = parts.tile;
-        let tile_size = limits::bytes(&[wide, high], pixel.into())?;
-        let (row, tile_row) = (parts.width as usize * pixel as usize, wide as usize * pixel as usize);
-        for (n, places) in parts.tiles.iter().enumerate() {
-            let bytes = isobmff::joined(task, source, places, limits::CHUNK)?;
-            let tile = ffmpeg::still(task, &coding(wide, high), &bytes, layout, tile_size)?;
-            let (x, y) = (n as u64 % parts.across.max(1) * wide, n as u64 / parts.across.max(1) * high);
-            let count = tile_row.min(row.saturating_sub(x as usize * pixel as usize));
-            for (line, tile) in (y..parts.height).zip(tile.chunks_exact(tile_row.max(1))) {
-                let at = line as usize * row + x as usize * pixel as usize;
-                if let (Some(place), Some(tile)) = (whole.get_mut(at..at + count), tile.get(..count)) {
-                    place.copy_from_slice(tile);
-                }
-            }
-        }
-        Ok(whole)
+        let (width, height) = parts.tiles.tile;
+        let private = parts.configuration.to_vec();
+        let coding = Coding { id: CODEC.to_owned(), private, width, height };
+        parts.tiles.decode(task, source, &coding, (layout, pixel.into()))
     }
 
     fn pixels(&self, width: u64, height: u64, colours: Vec<u8>, alpha: Option<Vec<u8>>) -> Pixels {
@@ -322,9 +247,9 @@ impl Avif {
 
 impl Codec for Avif {
     fn frame(&self, task: &Task, source: &Source, _frame: u64, _partial: bool) -> Result<Pixels> {
-        let colours = self.assembled(task, source, &self.item, false)?;
-        let alpha = self.alpha.as_ref().map(|parts| self.assembled(task, source, parts, true)).transpose()?;
-        Ok(self.pixels(self.item.width, self.item.height, colours, alpha))
+        let colours = self.decoded(task, source, &self.item, false)?;
+        let alpha = self.alpha.as_ref().map(|parts| self.decoded(task, source, parts, true)).transpose()?;
+        Ok(self.pixels(self.item.tiles.width, self.item.tiles.height, colours, alpha))
     }
 
     fn play(&self, _task: &Task, source: &Source, _partial: bool) -> Result<Option<Box<dyn Player>>> {

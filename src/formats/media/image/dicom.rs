@@ -23,6 +23,8 @@ use crate::data::content::{Content, ImageInfo};
 use crate::data::format::Opening;
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};
+use crate::engines::picture_metadata::PROFILE;
+use crate::engines::pieces::pieces;
 use elements::{Coding, Element, Tag, Walk, name, name_of_uid};
 use pixels::{Frames, Layout, Packing, Palette, Places};
 use std::sync::Arc;
@@ -332,6 +334,7 @@ impl Object {
         }
         children.extend(object.overlays(task, file)?);
         children.extend(object.document(task)?);
+        children.extend(object.video(task)?);
         Ok(if children.is_empty() { node } else { node.listed(children) })
     }
 
@@ -363,6 +366,11 @@ impl Object {
             header.detail("window", format!("centre {centre}, width {width}"));
         }
         header.info.scaling = scaling;
+        if let Some(element) = self.element((0x28, 0x2000))
+            && let Ok(profile) = Walk::new(task, &self.source)?.bytes(element, PROFILE).unless_cancelled()?
+        {
+            header.profile(profile);
+        }
         let (frames, problem) = self.frames(task, layout, &element)?;
         header.problem = problem;
         let node = picture::node(file, header, frames)?;
@@ -375,7 +383,10 @@ impl Object {
         let mut problem = self.problem.clone();
         let packing = match packing {
             Some(Packing::Video) => {
-                let what = "DICOM: its pixels are a stream of video, whose frames are not read";
+                let name = name_of_uid(&self.syntax).unwrap_or(&self.syntax);
+                let what = format!(
+                    "DICOM: its pixels are a video ({name}), which stands below it as a file of its own"
+                );
                 problem.get_or_insert(Error::unsupported(what).at(element.value.start));
                 Packing::Video
             }
@@ -474,6 +485,19 @@ impl Object {
             nodes.push(node);
         }
         Ok(nodes)
+    }
+
+    /// A stream of video, whose fragments follow each other.
+    fn video(&self, task: &Task) -> Result<Option<Node>> {
+        let element = self.element(PIXELS).filter(|element| element.delimited);
+        let (Some(element), Some(Packing::Video)) = (element, Packing::of(&self.syntax)) else {
+            return Ok(None);
+        };
+        let walk = Walk::new(task, &self.source)?;
+        let read = Places::encapsulated(&walk, element, 1, None, Packing::Video).unless_cancelled()?;
+        let Ok((Places::Fragments(frames), _)) = read else { return Ok(None) };
+        let stream = pieces(&self.source, "video", Vec::new(), frames.into_iter().flatten())?;
+        Ok(Some(Node::new("video", "video").content(Content::Bytes(stream))))
     }
 
     /// A document that lies in the object: a PDF, for the most part.

@@ -18,6 +18,7 @@ use crate::bytes::task::Task;
 use crate::data::content::{Pixels, Sample};
 use crate::data::format::Opening;
 use crate::data::node::Node;
+use crate::engines::picture_metadata::photoshop;
 use bytes::Bytes;
 use std::borrow::Cow;
 use zune_jpeg::errors::DecodeErrors;
@@ -44,7 +45,14 @@ pub(super) fn open(opening: &Opening) -> Result<Node> {
     if coding.apart {
         header.detail("scans", "one for each component, or some of them");
     }
-    header.detail("ICC profile", if walk.profile { "yes" } else { "no" });
+    match joined(walk.profile) {
+        Some(profile) => header.profile(profile),
+        None => header.detail("ICC profile", "no"),
+    }
+    if !walk.extended.is_empty() {
+        header.blocks.xmp.push(walk.extended.into());
+    }
+    header.blocks.iptc = photoshop(&walk.photoshop).map(Bytes::copy_from_slice);
     if frame.refusal().is_some() && frame.is_wide() && frame.sampling.len() != 2 {
         header.info.sample = if frame.precision > 8 { Sample::U16 } else { Sample::U8 };
         return picture::node(source, header, Wide(coding));
@@ -142,7 +150,12 @@ struct Walk {
     jfif: bool,
     /// Where Adobe's segment is, and its transform byte unless it ends before.
     adobe: Option<(u64, Option<u8>)>,
-    profile: bool,
+    /// Pieces of a profile, each with its number.
+    profile: Vec<(u8, Bytes)>,
+    /// Further XMP, in pieces that follow each other.
+    extended: Vec<u8>,
+    /// Adobe's resources, in pieces that follow each other.
+    photoshop: Vec<u8>,
     /// The components of the first scan.
     scanned: Option<u8>,
 }
@@ -238,10 +251,21 @@ impl Walk {
             0xe1 if body.starts_with(b"Exif\0\0") => exif::add(&mut self.header, body),
             0xe1 => {
                 if let Some(text) = body.strip_prefix(b"http://ns.adobe.com/xap/1.0/\0") {
-                    self.header.attribute("XMP", String::from_utf8_lossy(text).into_owned());
+                    self.header.xmp(text);
+                } else if let Some(part) = body.strip_prefix(b"http://ns.adobe.com/xmp/extension/\0") {
+                    // Behind a digest, the length of all and the place of this piece.
+                    self.extended.extend_from_slice(part.get(40..).unwrap_or_default());
                 }
             }
-            0xe2 if body.starts_with(b"ICC_PROFILE\0") => self.profile = true,
+            0xe2 if body.starts_with(b"ICC_PROFILE\0") => {
+                let number = body.get(12).copied().unwrap_or(1);
+                self.profile.push((number, Bytes::copy_from_slice(body.get(14..).unwrap_or_default())));
+            }
+            0xed => {
+                if let Some(part) = body.strip_prefix(b"Photoshop 3.0\0") {
+                    self.photoshop.extend_from_slice(part);
+                }
+            }
             0xee if body.starts_with(b"Adobe") => {
                 self.adobe = Some((at, body.get(11).copied()));
             }
@@ -257,6 +281,16 @@ impl Walk {
             _ => {}
         }
         Ok(())
+    }
+}
+
+/// The pieces of a profile in their order.
+fn joined(mut pieces: Vec<(u8, Bytes)>) -> Option<Bytes> {
+    pieces.sort_by_key(|(number, _)| *number);
+    match pieces.as_slice() {
+        [] => None,
+        [(_, whole)] => Some(whole.clone()),
+        _ => Some(pieces.iter().flat_map(|(_, piece)| piece.iter().copied()).collect()),
     }
 }
 

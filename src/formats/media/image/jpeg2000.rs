@@ -187,7 +187,18 @@ fn check_tiles(bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
+/// Refuses the block coder of part 15, which a marker behind the sizes tells (ISO 15444-15, A.3).
+fn check_coder(bytes: &[u8]) -> Result<()> {
+    let start = memchr::memmem::find(bytes, CODE_STREAM).unwrap_or(0);
+    let sizes = be::<u16>(bytes, start + 4).map_or(0, usize::from);
+    match be::<u16>(bytes, start + 4 + sizes) {
+        Some(0xff50) => Err(Error::unsupported("High-Throughput JPEG 2000")),
+        _ => Ok(()),
+    }
+}
+
 fn image(bytes: &[u8]) -> Result<Image<'_>> {
+    check_coder(bytes)?;
     check_tiles(bytes)?;
     crate::bytes::guard::catch_decoder_panic("the picture", || {
         Image::new(bytes, &DecodeSettings::default())
@@ -273,6 +284,13 @@ mod tests {
         bytes.resize(936, 0);
         let error = image(&bytes).err().unwrap();
         assert!(error.to_string().contains("441494 tiles"), "{error}");
+    }
+
+    #[test]
+    fn the_coder_of_part_15_is_named() {
+        let path = format!("{}/fixtures/jp2/malformed/high_throughput.j2k", env!("CARGO_MANIFEST_DIR"));
+        let error = image(&std::fs::read(path).unwrap()).err().unwrap();
+        assert_eq!(error.kind(), crate::bytes::error::ErrorKind::Unsupported);
     }
 
     #[test]

@@ -8,6 +8,8 @@ use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::{Content, Image, ImageInfo, Pixels, Rect, Sample};
 use crate::data::node::{Node, Value};
+use crate::engines::picture_metadata::{self, Blocks};
+use bytes::Bytes;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -29,12 +31,28 @@ pub(super) struct Header {
     pub(super) remarks: Vec<String>,
     /// Why a part of the pixels will be missing: the rest is decoded, and stays zero where it ends.
     pub(super) problem: Option<Error>,
+    /// EXIF, XMP, IPTC and a profile as they stand in the file.
+    pub(super) blocks: Blocks,
 }
 
 impl Header {
     /// A line for the inspector.
     pub(super) fn detail(&mut self, name: &str, value: impl Into<String>) {
         self.info.details.push((name.to_owned(), value.into()));
+    }
+
+    /// A profile, by its name.
+    pub(super) fn profile(&mut self, profile: Bytes) {
+        let name = picture_metadata::description(&profile).unwrap_or_else(|| "damaged".to_owned());
+        self.detail("ICC profile", name);
+        self.info.profile = Arc::from(profile.as_ref());
+        self.blocks.profile = Some(profile);
+    }
+
+    /// An XMP packet.
+    pub(super) fn xmp(&mut self, packet: &[u8]) {
+        self.attribute("XMP", String::from_utf8_lossy(packet).into_owned());
+        self.blocks.xmp.push(Bytes::copy_from_slice(packet));
     }
 
     /// Something the file says of itself.
@@ -133,7 +151,7 @@ pub(super) fn node(source: &Source, header: Header, codec: impl Codec + 'static)
     node.attributes = header.attributes;
     node.remarks = header.remarks;
     node.problem = header.problem;
-    Ok(node)
+    Ok(header.blocks.below(node, Vec::new()))
 }
 
 /// What a decoded frame takes, about.

@@ -13,6 +13,7 @@ use crate::data::content::{Pixels, Sample};
 use crate::data::dtype::swap_bytes;
 use crate::data::format::Opening;
 use crate::data::node::Node;
+use crate::engines::picture_metadata::PROFILE;
 use bytes::Bytes;
 use png::{BlendOp, ColorType, DisposeOp};
 use std::io::Cursor;
@@ -43,7 +44,7 @@ struct Walk {
     interlaced: bool,
     transparency: bool,
     palette: Option<u64>,
-    profile: bool,
+    profile: Option<Bytes>,
     pixels: bool,
     /// acTL's frame count, fcTL chunks seen, and whether the first came before the first IDAT.
     promised: Option<u64>,
@@ -145,9 +146,15 @@ impl Walk {
                 header.attribute("sRGB", intent.copied().unwrap_or("unknown intent"));
             }
             b"iCCP" => {
-                self.profile = true;
                 let name = bytes.split(|&b| b == 0).next().unwrap_or_default();
                 header.attribute("ICC profile", latin1(name));
+                // Behind the name stands how it is compressed, which there is one way for.
+                let packed = bytes.get(name.len() + 2..).unwrap_or_default();
+                if let Ok(mut inflater) = Inflater::new(true) {
+                    let (profile, done) = prefix(&mut inflater, packed, PROFILE as usize, "PNG: iCCP");
+                    header.remarks.extend(done.err().map(|error| error.message().to_owned()));
+                    self.profile = Some(profile.into());
+                }
             }
             b"pHYs" => {
                 if let (Some(x), Some(y)) = (number(0), number(4)) {
@@ -164,7 +171,12 @@ impl Walk {
             }
             b"eXIf" => exif::add(header, bytes),
             b"tEXt" | b"zTXt" | b"iTXt" => match text(kind, bytes) {
-                Ok((keyword, text)) => header.attribute(keyword, text),
+                Ok((keyword, text)) => {
+                    if keyword == "XML:com.adobe.xmp" {
+                        header.blocks.xmp.push(Bytes::copy_from_slice(text.as_bytes()));
+                    }
+                    header.attribute(keyword, text);
+                }
                 Err(what) => header.remarks.push(what),
             },
             _ => {}
@@ -189,7 +201,10 @@ impl Walk {
             header.detail("transparency", "tRNS");
         }
         header.detail("interlaced", if self.interlaced { "Adam7" } else { "no" });
-        header.detail("ICC profile", if self.profile { "yes" } else { "no" });
+        match self.profile.take() {
+            Some(profile) => header.profile(profile),
+            None => header.detail("ICC profile", "no"),
+        }
         let info = &mut header.info;
         info.alpha = own_alpha || self.transparency;
         info.channels = if matches!(self.colour, 0 | 4) { 1 } else { 3 } + u32::from(info.alpha);

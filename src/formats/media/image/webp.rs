@@ -35,7 +35,10 @@ pub(super) fn open(opening: &Opening) -> Result<Node> {
         (false, false) => "none",
     };
     header.detail("coding", coding);
-    header.detail("ICC profile", if walk.profile { "yes" } else { "no" });
+    match walk.profile {
+        Some(profile) => header.profile(profile),
+        None => header.detail("ICC profile", "no"),
+    }
     let info = &mut header.info;
     info.alpha = walk.alpha;
     (info.channels, info.bits, info.sample) = (3 + u32::from(walk.alpha), 8, Sample::U8);
@@ -54,7 +57,7 @@ struct Walk {
     alpha: bool,
     lossy: bool,
     lossless: bool,
-    profile: bool,
+    profile: Option<Bytes>,
     frames: u64,
     milliseconds: u64,
 }
@@ -83,7 +86,7 @@ impl Walk {
             };
             let size = u64::from(u32::from_le_bytes(size));
             let wanted = match &kind {
-                b"EXIF" | b"XMP " => size.min(METADATA),
+                b"EXIF" | b"XMP " | b"ICCP" => size.min(METADATA),
                 _ => size.min(32),
             };
             let bytes = source.read_up_to(task, at + 8, wanted as usize)?;
@@ -130,9 +133,9 @@ impl Walk {
                     self.header.detail("repeats", words);
                 }
             }
-            b"ICCP" => self.profile = true,
+            b"ICCP" => self.profile = Some(Bytes::copy_from_slice(bytes)),
             b"EXIF" => exif::add(&mut self.header, bytes),
-            b"XMP " => self.header.attribute("XMP", String::from_utf8_lossy(bytes).into_owned()),
+            b"XMP " => self.header.xmp(bytes),
             _ => {}
         }
         Ok(())

@@ -10,6 +10,7 @@ use crate::bytes::task::Task;
 use crate::data::format::Opening;
 use crate::data::node::Node;
 use crate::engines::ffmpeg::Coding;
+use crate::engines::pieces::pieces;
 use std::ops::Range;
 
 /// Chunks that are walked.
@@ -87,7 +88,7 @@ pub(super) fn open(opening: &Opening) -> Result<Node> {
     for (stream, packets) in file.streams.into_iter().zip(packets) {
         match &stream.kind {
             b"vids" => movie.videos.push((stream.pictures(packets), stream.name, String::new())),
-            b"auds" => movie.sounds.push(stream.sound()),
+            b"auds" => movie.sounds.push(stream.sound(source, packets)?),
             _ => {}
         }
     }
@@ -300,7 +301,7 @@ impl Stream {
         }
     }
 
-    fn sound(&self) -> Sound {
+    fn sound(&self, source: &Source, packets: Vec<Packet>) -> Result<Sound> {
         let number = |at: usize| u64::from(le::<u16>(&self.format, at).unwrap_or(0));
         let codec = match number(0) {
             1 => "pcm",
@@ -313,13 +314,39 @@ impl Stream {
             0x2000 => "ac3",
             _ => "unknown",
         };
-        Sound {
+        let places = packets.into_iter().map(|packet| packet.place);
+        let own = match codec {
+            "mp3" => Some(pieces(source, "sound.mp3", Vec::new(), places)?),
+            "pcm" | "adpcm_ms" | "pcm_f32le" | "adpcm_ima_wav" => {
+                let places: Vec<Range<u64>> = places.collect();
+                let bytes: u64 = places.iter().map(|place| place.end.saturating_sub(place.start)).sum();
+                let head = wave(&self.format, bytes);
+                Some(pieces(source, "sound.wav", head, places.into_iter())?)
+            }
+            _ => None,
+        };
+        Ok(Sound {
             codec: codec.to_owned(),
             channels: number(2),
             rate: le::<u32>(&self.format, 4).unwrap_or(0).into(),
             bits: number(14),
             name: self.name.clone(),
+            source: own,
             ..Sound::default()
-        }
+        })
     }
+}
+
+/// What a WAV of this format begins with, up to its samples.
+fn wave(format: &[u8], bytes: u64) -> Vec<u8> {
+    let len = |n: usize| u32::try_from(n).unwrap_or(u32::MAX).to_le_bytes();
+    // Of what is longer than a WAV says, its reader goes on to the end.
+    let bytes = u32::try_from(bytes).unwrap_or(u32::MAX - 1024);
+    let filled = format.len().next_multiple_of(2);
+    let all = bytes.saturating_add((filled + 20) as u32);
+    let mut head = [&b"RIFF"[..], &all.to_le_bytes(), b"WAVEfmt ", &len(format.len()), format].concat();
+    head.resize(20 + filled, 0);
+    head.extend_from_slice(b"data");
+    head.extend_from_slice(&bytes.to_le_bytes());
+    head
 }

@@ -390,6 +390,7 @@ impl File {
                         language: track.language,
                         number: Some(sounds),
                         seconds,
+                        ..Sound::default()
                     });
                     sounds += 1;
                 }

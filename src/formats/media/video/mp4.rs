@@ -1,8 +1,9 @@
 //! MP4, QuickTime and HEIC: movies and items in boxes.
 
 use super::frames::{PACKETS, Packet, Track};
-use super::{Movie, Sound, Subtitles, codecs, colours};
+use super::{Movie, Sound, Subtitles, codecs, colours, still};
 use crate::bytes::error::{Error, Result, UnlessCancelled};
+use crate::bytes::limits;
 use crate::bytes::numbers::be;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
@@ -12,6 +13,7 @@ use crate::data::node::Node;
 use crate::engines::boxes::{Atom, find};
 use crate::engines::isobmff::movie::{self, Movie as Boxes};
 use crate::engines::isobmff::{self, Meta, Property};
+use crate::engines::picture_metadata::Blocks;
 
 /// Cues of one track that are read.
 const CUES: usize = 100_000;
@@ -147,7 +149,7 @@ fn sound(track: &movie::Track, number: usize) -> Sound {
         name: track.name.clone(),
         language: track.language.clone(),
         number: Some(number),
-        seconds: None,
+        ..Sound::default()
     }
 }
 
@@ -195,8 +197,20 @@ pub(super) fn open_heic(opening: &Opening) -> Result<Node> {
     let meta = Meta::read(task, source, meta)?;
     let mut movie = Movie { problem: cut(&top), ..Movie::default() };
     let primary = meta.primary.unwrap_or(0);
+    // The tiles of a grid are no pictures of their own.
+    let mut tiles = std::collections::BTreeSet::new();
+    if meta.kind(primary) == Some(*b"grid") {
+        match still::node(source, &meta, primary) {
+            Ok(node) => {
+                movie.picture = Some(node);
+                tiles.extend(meta.references(primary, b"dimg"));
+            }
+            Err(error) => movie.remarks.push(format!("the tiles are shown one by one: {}", error.message())),
+        }
+    }
     let mut ids: Vec<(u32, [u8; 4])> = meta
         .items()
+        .filter(|(id, _)| !tiles.contains(id))
         .filter(|(_, kind)| matches!(kind, b"hvc1" | b"hev1" | b"avc1" | b"av01" | b"jpeg"))
         .collect();
     ids.sort_by_key(|(id, _)| (*id != primary, *id));
@@ -243,16 +257,34 @@ pub(super) fn open_heic(opening: &Opening) -> Result<Node> {
         let name = if *id == primary { "primary item" } else { "item" };
         movie.videos.push((track, format!("{name} {id}"), String::new()));
     }
-    if let Some(grid) =
-        meta.kind(primary).filter(|kind| kind == b"grid").and_then(|_| meta.grid(primary).ok())
-    {
-        movie.remarks.push(format!(
-            "the picture of {} × {} pixels is {} × {} tiles, which are shown one by one",
-            grid.width, grid.height, grid.columns, grid.rows
-        ));
-    }
-    if movie.videos.is_empty() {
+    blocks(task, source, &meta, primary, &mut movie.blocks)?;
+    if movie.videos.is_empty() && movie.picture.is_none() {
         return Err(Error::unsupported("HEIF: none of its items is coded in HEVC, AVC, AV1 or JPEG"));
     }
     movie.node(task, source)
+}
+
+/// EXIF and XMP among the items, and the profile of the picture.
+fn blocks(task: &Task, source: &Source, meta: &Meta, primary: u32, out: &mut Blocks) -> Result<()> {
+    for (id, kind) in meta.items().filter(|(_, kind)| matches!(kind, b"Exif" | b"mime")) {
+        let Ok(places) = meta.places(id) else { continue };
+        let read = isobmff::joined(task, source, &places, limits::HEADER).unless_cancelled()?;
+        let Ok(bytes) = read else { continue };
+        if &kind == b"mime" {
+            if memchr::memmem::find(&bytes, b"rdf:RDF").is_some() {
+                out.xmp.push(bytes);
+            }
+            continue;
+        }
+        // Four bytes say where the TIFF header is.
+        let skip = be::<u32>(&bytes, 0).unwrap_or(0) as usize;
+        let start = skip.saturating_add(4).min(bytes.len());
+        out.exif.get_or_insert_with(|| bytes.slice(start..));
+    }
+    let profile = meta.properties(primary).find_map(|property| match property {
+        Property::Profile(bytes) => Some(bytes.clone()),
+        _ => None,
+    });
+    out.profile = profile;
+    Ok(())
 }

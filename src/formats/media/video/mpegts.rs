@@ -8,9 +8,11 @@ use super::frames::{PACKETS, Packet, Track};
 use super::{Movie, Sound};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::numbers::be;
+use crate::bytes::source::Source;
 use crate::data::format::Opening;
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};
+use crate::engines::pieces::pieces;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
@@ -89,7 +91,7 @@ pub(super) fn open(opening: &Opening) -> Result<Node> {
         return Err(Error::malformed("MPEG-TS: no table names its streams"));
     }
     for (pid, stream) in scan.streams {
-        stream.node(pid, &mut movie);
+        stream.node(pid, source, &mut movie)?;
     }
     movie.node(task, source)
 }
@@ -245,14 +247,28 @@ impl Stream {
         false
     }
 
-    fn node(self, pid: u16, movie: &mut Movie) {
+    /// Its packets as a file of sound; `None` where nothing reads such.
+    fn sound(&self, source: &Source) -> Result<Option<Source>> {
+        // Layer II of MPEG audio has no decoder here.
+        if self.kind != 0x0f {
+            return Ok(None);
+        }
+        let rest = |n: usize| self.more.get(&n).into_iter().flatten().cloned();
+        let packets = self.packets.iter().enumerate();
+        let places = packets.flat_map(|(n, packet)| std::iter::once(packet.place.clone()).chain(rest(n)));
+        pieces(source, "sound.aac", Vec::new(), places).map(Some)
+    }
+
+    fn node(self, pid: u16, source: &Source, movie: &mut Movie) -> Result<()> {
         let codec = self.codec().to_owned();
         let name = format!("stream 0x{pid:x}");
         if !self.is_video() {
             if matches!(self.kind, 0x03 | 0x04 | 0x0f | 0x11 | 0x81 | 0x87 | 0xf0) {
-                movie.sounds.push(Sound { codec, name, language: self.language, ..Sound::default() });
+                let own = self.sound(source)?;
+                let language = self.language;
+                movie.sounds.push(Sound { codec, name, language, source: own, ..Sound::default() });
             }
-            return;
+            return Ok(());
         }
         let (width, height, bits) = super::bitstream::sides(&codec, &self.first).unwrap_or((0, 0, 8));
         let coding = codecs::coding(&codec, &[], (width, height));
@@ -268,6 +284,7 @@ impl Stream {
             ..Track::default()
         };
         movie.videos.push((track, name, self.language));
+        Ok(())
     }
 }
 

@@ -14,7 +14,7 @@ use parquet::file::metadata::{
 };
 use parquet::file::reader::{ChunkReader, Length};
 use std::collections::BTreeSet;
-use std::io::{Seek, SeekFrom};
+use std::io::{Read, Seek, SeekFrom};
 use std::sync::Arc;
 
 /// The first and last bytes of a file.
@@ -39,13 +39,26 @@ impl Length for Chunks {
     }
 }
 
-impl ChunkReader for Chunks {
-    type T = Reader;
+/// What the header of a page is read from. The crate skips what it does not know of a header without looking whether there
+/// are bytes left: a list of two billion numbers would be skipped for an hour behind the end of the file.
+pub(super) struct HeaderReader(Reader);
 
-    fn get_read(&self, start: u64) -> Result<Reader, ParquetError> {
+impl Read for HeaderReader {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        match self.0.read(out)? {
+            0 if !out.is_empty() => Err(std::io::ErrorKind::UnexpectedEof.into()),
+            count => Ok(count),
+        }
+    }
+}
+
+impl ChunkReader for Chunks {
+    type T = HeaderReader;
+
+    fn get_read(&self, start: u64) -> Result<HeaderReader, ParquetError> {
         let mut reader = self.source.reader(&self.task);
         reader.seek(SeekFrom::Start(start))?;
-        Ok(reader)
+        Ok(HeaderReader(reader))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {

@@ -275,7 +275,12 @@ fn turn_menu(ui: &mut Ui, camera: &mut Camera, facing: PlaneHeadings, upright: &
 fn heat(view: &mut ArrayView, ui: &mut Ui) {
     let (sequential, diverging) = view.maps;
     let choice = &mut view.choice;
-    drop_down(ui, choice.map.name(), "Colour map", |ui| map_menu(ui, choice));
+    drop_down(ui, choice.map.name(), "Colour map", |ui| {
+        if let Some(map) = map_menu(ui, Some(choice.map)) {
+            choice.map = map;
+            choice.centred = map.diverges() && choice.norm != Norm::Log;
+        }
+    });
     drop_down(ui, choice.norm.word(), "Scale of the colours", |ui| {
         for (curve, word) in Norm::ALL {
             if ui.selectable_label(choice.norm == curve, word).clicked() {
@@ -370,7 +375,25 @@ fn part_menu(view: &mut ArrayView, ui: &mut Ui) {
     });
 }
 
-fn map_menu(ui: &mut Ui, choice: &mut HeatMapSpec) {
+/// Grey, or the colours of a map for pictures of one channel.
+pub(in super::super) fn false_colours(ui: &mut Ui, map: &mut Option<ColorMap>) {
+    drop_down(ui, map.map_or("grey", ColorMap::name), "False colours", |ui| {
+        if ui.selectable_label(map.is_none(), "grey").clicked() {
+            *map = None;
+            ui.close();
+        }
+        ui.separator();
+        egui::ScrollArea::vertical().max_height(420.0).show(ui, |ui| {
+            if let Some(chosen) = map_menu(ui, *map) {
+                *map = Some(chosen);
+            }
+        });
+    });
+}
+
+/// All maps in their groups; the one that was chosen.
+fn map_menu(ui: &mut Ui, shown: Option<ColorMap>) -> Option<ColorMap> {
+    let mut chosen = None;
     let mut group = "";
     for map in ColorMap::all() {
         if std::mem::replace(&mut group, map.group()) != map.group() {
@@ -379,13 +402,13 @@ fn map_menu(ui: &mut Ui, choice: &mut HeatMapSpec) {
         ui.horizontal(|ui| {
             let (rect, _) = ui.allocate_exact_size(vec2(64.0, 12.0), Sense::hover());
             swatch(ui, rect, map);
-            if ui.selectable_label(choice.map == map, map.name()).clicked() {
-                choice.map = map;
-                choice.centred = map.diverges() && choice.norm != Norm::Log;
+            if ui.selectable_label(shown == Some(map), map.name()).clicked() {
+                chosen = Some(map);
                 ui.close();
             }
         });
     }
+    chosen
 }
 
 fn swatch(ui: &Ui, rect: Rect, map: ColorMap) {

@@ -22,6 +22,7 @@ use super::layer::{Layer, Planes, Wanted};
 use super::overlays;
 use super::prefetcher::{Next, Prefetcher};
 use super::probe::{self, Probe, StoredProbe};
+use super::ruler;
 use super::strips::{self, Strips};
 use super::upright::Upright;
 use crate::gui::icons::Icon;
@@ -42,6 +43,8 @@ const LARGEST_FITTED: f64 = 64.0;
 #[derive(Default)]
 pub(crate) struct SliceImage {
     pub(crate) camera: Camera,
+    /// Whether the distance from the framed element to the pointer is shown.
+    pub(crate) ruler: bool,
     planes: Planes,
     /// The overview, and what is in sight.
     layers: [Layer; 2],
@@ -113,6 +116,11 @@ impl SliceImage {
         }
         let whole = self.summary.peek(&(slice.clone(), part));
         whole.ready()
+    }
+
+    /// Whether the overview of a slice is there as a whole.
+    pub(crate) fn has_overview(&self, slice: &Slice) -> bool {
+        self.layers[0].has(slice, &slice.coarse(OVERVIEW))
     }
 
     /// What the colours are chosen by: every element, or else the samples of the overview.
@@ -263,6 +271,9 @@ impl SliceImage {
         node_menu::picture(&response, true, cx.actions);
         let beside = if norms { strips::ROOM } else { 0.0 };
         self.furniture(ui, shown_slice, &sight, &got, ruled, outer, beside);
+        if let (true, Some(from), Some(pointer)) = (self.ruler, self.cursor, response.hover_pos()) {
+            ruler::draw(ui, &sight, &slice, shown_slice.coordinates, from, pointer);
+        }
         if norms {
             let wanted = strips::Wanted { array: shown_slice.array, slice: &slice, title: shown_slice.title };
             if let Some(words) = self.strips.ui(ui, cx.jobs, &sight, &wanted) {

@@ -256,8 +256,12 @@ pub(super) fn times(
     for n in first..=last.min(first + 1_000) {
         let frame = n as f64 * step * rate;
         let x = rect.left() + ((frame - sight.start) / (sight.end - sight.start)) as f32 * rect.width();
-        let place = pos2(x, rect.bottom() + height / 2.0);
-        ui.painter().text(place, Align2::LEFT_CENTER, words(frame), mono_small_font(), theme.dim);
+        let galley = ui.painter().layout_no_wrap(words(frame), mono_small_font(), theme.dim);
+        // The last one stands only where there is room for all of it.
+        if x + galley.size().x <= rect.right() + 4.0 {
+            let place = pos2(x, rect.bottom() + (height - galley.size().y) / 2.0);
+            ui.painter().galley(place, galley, theme.dim);
+        }
         ui.painter().vline(x, rect.bottom()..=rect.bottom() + 4.0, theme.hairline());
     }
 }

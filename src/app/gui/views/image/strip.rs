@@ -18,6 +18,8 @@ pub(super) const HEIGHT: f32 = 56.0;
 const WIDE: u64 = 128;
 /// Small pictures, at most.
 const MOST: u64 = 12;
+/// Frames of a video that is decoded from its beginning to its end for them.
+const SHORT: u64 = 500;
 
 /// A frame, small.
 #[derive(Clone)]
@@ -39,7 +41,7 @@ pub(super) fn has_strip(image: &dyn Image) -> bool {
     info.frames > 1 && info.video.as_ref().is_some_and(|video| video.can_decode && !video.keys.is_empty())
 }
 
-/// Key frames at about even distances.
+/// Key frames at about even distances; of a short video any frames.
 fn chosen(image: &dyn Image) -> Vec<u64> {
     let info = image.info();
     let Some(video) = &info.video else { return Vec::new() };
@@ -48,8 +50,13 @@ fn chosen(image: &dyn Image) -> Vec<u64> {
         let after = video.keys.partition_point(|key| *key <= frame);
         video.keys.get(after.saturating_sub(1)).copied()
     };
-    let mut frames: Vec<u64> = (0..count).filter_map(|n| near(n * info.frames / count)).collect();
+    let even = |n: u64| n * info.frames / count;
+    let mut frames: Vec<u64> = (0..count).filter_map(|n| near(even(n))).collect();
     frames.dedup();
+    // Of a short video with few of them all frames are decoded soon.
+    if (frames.len() as u64) < count / 2 && info.frames <= SHORT {
+        frames = (0..count).map(even).collect();
+    }
     frames
 }
 
@@ -107,7 +114,7 @@ impl Strip {
             self.textures.push((thumb.frame, texture));
         }
         let frames = image.info().frames;
-        let count = MOST.min(frames).max(1) as f32;
+        let count = self::chosen(image.as_ref()).len().max(1) as f32;
         let width = (rect.width() - space::S1 * (count - 1.0)) / count;
         let mut chosen = None;
         for (n, (frame, texture)) in self.textures.iter().enumerate() {

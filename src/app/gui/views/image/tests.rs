@@ -208,3 +208,52 @@ fn frames_stand_as_long_as_the_file_says() {
     (0..60).for_each(|_| harness.step());
     harness.get_by_label_contains("Slices each second: 4/s");
 }
+
+#[test]
+fn channels_are_laid_over_each_other() {
+    let mut harness = bench("a", fixture("zarr/image_v05.ome.zarr"));
+    settle(&mut harness);
+    assert!(harness.state_mut().ask(&super::Request::GoTo("0, 0, 16, 24".to_owned())));
+    settle(&mut harness);
+    let under = harness.state().status.under.clone();
+    assert!(under.starts_with("a[0, 0, 16, 24] = "), "{under}");
+    harness.get_by_label("Composite").click();
+    settle(&mut harness);
+    harness.get_by_label_contains("2 of 2 channels");
+    let under = harness.state().status.under.clone();
+    // Red, green and blue instead of one number.
+    assert!(under.starts_with("a[0, 0, 16, 24, :] = ("), "{under}");
+    harness.get_by_label("Composite").click();
+    settle(&mut harness);
+    let under = harness.state().status.under.clone();
+    assert!(under.starts_with("a[0, 0, 16, 24] = "), "{under}");
+}
+
+#[test]
+fn colours_are_those_of_the_profile_unless_asked_otherwise() {
+    let mut harness = bench("a", fixture("png/metadata_blocks.png"));
+    settle(&mut harness);
+    assert!(harness.state_mut().ask(&super::Request::GoTo("4, 6".to_owned())));
+    settle(&mut harness);
+    let converted = harness.state().status.under.clone();
+    harness.get_by_label("Colour profile").click();
+    settle(&mut harness);
+    let stored = harness.state().status.under.clone();
+    assert!(converted.starts_with("a[4, 6, :] = (") && stored.starts_with("a[4, 6, :] = ("), "{stored}");
+    assert_ne!(converted, stored);
+    let kept = harness.state().view.save();
+    assert_eq!(kept["unmanaged"], true);
+}
+
+#[test]
+fn one_channel_has_false_colours() {
+    let mut harness = bench("a", fixture("png/grey_8.png"));
+    settle(&mut harness);
+    harness.get_by_label("False colours: grey").click();
+    harness.step();
+    harness.step();
+    harness.get_by_label("magma").click();
+    settle(&mut harness);
+    assert_eq!(harness.state().view.save()["false_colours"], "magma");
+    harness.get_by(|node| node.role() == egui::accesskit::Role::Image);
+}

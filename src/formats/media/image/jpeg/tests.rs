@@ -121,3 +121,23 @@ fn scans_that_are_cut_off_say_so() {
     let missing = [&bytes[..scan], &[0xff, 0xd9]].concat();
     assert_eq!(pixels(&opened(missing)).unwrap_err().kind(), ErrorKind::Malformed);
 }
+
+/// Of 8 bits a crate decodes progressive frames, too; of more only this one does.
+#[test]
+fn progressive_frames_are_those_of_another_decoder() {
+    let bytes = std::fs::read(fixtures().join("progressive.jpg")).unwrap();
+    let task = Task::new();
+    let (ours, other) = (wide::decode(&task, &bytes, false).unwrap(), usual(&task, &bytes, false).unwrap());
+    assert_eq!((ours.width, ours.height, ours.channels), (other.width, other.height, other.channels));
+    let differences: Vec<u8> = ours.data.iter().zip(&other.data).map(|(a, b)| a.abs_diff(*b)).collect();
+    let mean = differences.iter().map(|d| f64::from(*d)).sum::<f64>() / differences.len() as f64;
+    // Both fill in samples of colour between, each in its own way.
+    assert!(mean < 0.5 && differences.iter().all(|d| *d < 24), "{mean}, {:?}", differences.iter().max());
+    for len in (0..bytes.len()).step_by(7) {
+        let cut = wide::decode(&task, &bytes[..len], true);
+        assert!(
+            cut.is_ok_and(|pixels| pixels.data.len() == ours.data.len()) || len < bytes.len() / 2,
+            "{len}"
+        );
+    }
+}

@@ -1,11 +1,17 @@
-//! What the crates do not decode: sequential JPEG with 12 bits a sample (T.81, SOF1), and lossless JPEG with 2 to 16
-//! (SOF3, annex H), Huffman-coded, as medicine and raw photographs have them. Of 8 bits, too, where samples have to be
+//! What the crates do not decode: sequential and progressive JPEG with 12 bits a sample (T.81, SOF1 and SOF2), and lossless
+//! JPEG with 2 to 16 (SOF3, annex H), Huffman-coded, as medicine and raw photographs have them. Of 8 bits, too, where samples have to be
 //! those of libjpeg to the last bit: its inverse transform in whole numbers, its way of filling in samples of colour.
+
+mod bits;
+mod progressive;
+mod transform;
 
 use super::super::picture::blank;
 use crate::bytes::error::{Defect, Error, Result};
 use crate::bytes::task::Task;
 use crate::data::content::{Pixels, Sample};
+use bits::{Bits, Huffman};
+use transform::{both, put, wider};
 
 /// The order in which coefficients of a block are coded (T.81, figure A.6).
 const ZIGZAG: [u8; 64] = [
@@ -13,125 +19,6 @@ const ZIGZAG: [u8; 64] = [
     14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39,
     46, 53, 60, 61, 54, 47, 55, 62, 63,
 ];
-
-/// A Huffman table, by the lengths of its codes (T.81, annex F.2.2.3).
-#[derive(Clone, Default)]
-struct Huffman {
-    /// The largest code of each length, shifted to 16 bits, and where its values begin less its first code.
-    limits: Vec<(u32, i32)>,
-    values: Vec<u8>,
-}
-
-impl Huffman {
-    fn of(counts: &[u8], values: &[u8]) -> Self {
-        let (mut code, mut first) = (0u32, 0i32);
-        let mut limits = Vec::with_capacity(16);
-        for (n, count) in counts.iter().enumerate() {
-            let offset = first - code as i32;
-            code += u32::from(*count);
-            first += i32::from(*count);
-            limits.push((code << (15 - n.min(15)), offset));
-            code <<= 1;
-        }
-        Huffman { limits, values: values.to_vec() }
-    }
-}
-
-/// Bits of a scan, without the stuffed zeros.
-struct Bits<'a> {
-    data: &'a [u8],
-    at: usize,
-    held: u64,
-    count: u32,
-    /// Bits beyond the end that were read as zeros.
-    beyond: u32,
-}
-
-impl<'a> Bits<'a> {
-    fn new(data: &'a [u8], at: usize) -> Self {
-        Bits { data, at, held: 0, count: 0, beyond: 0 }
-    }
-
-    fn fill(&mut self) {
-        while self.count <= 48 {
-            let byte = match (self.data.get(self.at), self.data.get(self.at + 1)) {
-                (Some(0xff), Some(0)) => {
-                    self.at += 2;
-                    0xff
-                }
-                // A marker: nothing of this interval follows.
-                (Some(0xff), _) | (None, _) => {
-                    self.beyond += 8;
-                    0
-                }
-                (Some(byte), _) => {
-                    self.at += 1;
-                    *byte
-                }
-            };
-            self.held = self.held << 8 | u64::from(byte);
-            self.count += 8;
-        }
-    }
-
-    fn peek16(&mut self) -> u32 {
-        if self.count < 16 {
-            self.fill();
-        }
-        (self.held >> (self.count - 16)) as u32 & 0xffff
-    }
-
-    fn bits(&mut self, n: u32) -> u32 {
-        if n == 0 {
-            return 0;
-        }
-        let value = self.peek16() >> (16 - n);
-        self.count -= n;
-        value
-    }
-
-    fn is_over(&self) -> bool {
-        self.beyond > self.count + 64
-    }
-
-    fn code(&mut self, table: &Huffman) -> Option<u8> {
-        let code = self.peek16();
-        for (n, (limit, offset)) in table.limits.iter().enumerate() {
-            if code < *limit {
-                self.count -= n as u32 + 1;
-                let index = (code >> (15 - n)) as i32 + offset;
-                return table.values.get(usize::try_from(index).ok()?).copied();
-            }
-        }
-        None
-    }
-
-    /// A number of `n` bits whose highest tells the sign (T.81, F.2.2.1).
-    fn signed(&mut self, n: u32) -> i32 {
-        if n == 0 {
-            return 0;
-        }
-        let value = self.bits(n) as i32;
-        if value < 1 << (n - 1) { value - (1 << n) + 1 } else { value }
-    }
-
-    /// Goes to behind the next restart marker.
-    fn restart(&mut self) {
-        (self.held, self.count, self.beyond) = (0, 0, 0);
-        while let Some([a, b]) = self.data.get(self.at..self.at + 2).and_then(|pair| pair.first_chunk::<2>())
-        {
-            if *a == 0xff && (0xd0..=0xd7).contains(b) {
-                self.at += 2;
-                return;
-            }
-            // Another marker ends the scan.
-            if *a == 0xff && !matches!(b, 0 | 0xff) {
-                return;
-            }
-            self.at += 1;
-        }
-    }
-}
 
 #[derive(Clone, Default)]
 struct Component {
@@ -143,11 +30,14 @@ struct Component {
     wide: usize,
     high: usize,
     samples: Vec<u16>,
+    /// Coefficients of its blocks, row by row, while scans of a progressive frame add to them.
+    blocks: Vec<[i32; 64]>,
 }
 
 #[derive(Default)]
 struct Decoder {
     lossless: bool,
+    progressive: bool,
     precision: u32,
     width: usize,
     height: usize,
@@ -166,6 +56,7 @@ fn malformed(what: &str, at: usize) -> Error {
 pub(in super::super) fn takes(kind: u8, precision: u8) -> bool {
     match kind {
         0xc0 | 0xc1 => matches!(precision, 8 | 12),
+        0xc2 => precision == 12,
         0xc3 => (2..=16).contains(&precision),
         _ => false,
     }
@@ -179,7 +70,10 @@ pub(in super::super) fn decode(task: &Task, bytes: &[u8], partial: bool) -> Resu
     let mut decoder = Decoder::default();
     match decoder.run(task, bytes) {
         Err(error) if error.is_cancelled() || !partial || decoder.components.is_empty() => Err(error),
-        _ => decoder.pixels(),
+        _ => {
+            decoder.transform(task)?;
+            decoder.pixels()
+        }
     }
 }
 
@@ -212,7 +106,7 @@ impl Decoder {
                 0xc4 => self.huffman(body, at)?,
                 0xdb => self.quantisation(body),
                 0xdd => self.interval = crate::bytes::numbers::be::<u16>(body, 0).unwrap_or(0).into(),
-                0xc0 | 0xc1 | 0xc3 if self.components.is_empty() => self.frame(marker, body, at)?,
+                0xc0..=0xc3 if self.components.is_empty() => self.frame(marker, body, at)?,
                 0xc0..=0xcf if !matches!(marker, 0xc8 | 0xcc) => {
                     return Err(Error::unsupported("JPEG of another process than sequential or lossless"));
                 }
@@ -234,12 +128,12 @@ impl Decoder {
     fn frame(&mut self, kind: u8, body: &[u8], at: usize) -> Result<()> {
         let short = || malformed("its frame header is too short", at);
         let &[precision, a, b, c, d, count] = body.first_chunk().ok_or_else(short)?;
-        if !takes(kind, precision) {
+        if !takes(kind, precision) && (kind, precision) != (0xc2, 8) {
             return Err(Error::unsupported(format!(
                 "JPEG of process {kind:02x} with {precision} bits a sample"
             )));
         }
-        (self.lossless, self.precision) = (kind == 0xc3, precision.into());
+        (self.lossless, self.progressive, self.precision) = (kind == 0xc3, kind == 0xc2, precision.into());
         self.height = u16::from_be_bytes([a, b]).into();
         self.width = u16::from_be_bytes([c, d]).into();
         let listed = body.get(6..).unwrap_or_default().as_chunks::<3>().0;
@@ -271,6 +165,12 @@ impl Decoder {
             let size = crate::bytes::limits::check(size, crate::bytes::limits::CHUNK / 2, "a component")?;
             crate::bytes::limits::zeroed(size * 2, "a component")?;
             c.samples = vec![0; size];
+            if self.progressive {
+                let bytes =
+                    crate::bytes::limits::check(size as u64 * 4, crate::bytes::limits::CHUNK, "a component")?;
+                crate::bytes::limits::zeroed(bytes, "a component")?;
+                c.blocks = vec![[0; 64]; size / 64];
+            }
         }
         self.components = components;
         Ok(())
@@ -313,12 +213,16 @@ impl Decoder {
             let n = self.components.iter().position(|c| c.id == id).ok_or_else(wrong)?;
             parts.push((n, usize::from(tables >> 4) & 3, usize::from(tables & 3)));
         }
-        let &[first, _, low] = rest.get(count * 2..).and_then(|b| b.first_chunk()).ok_or_else(wrong)?;
+        let &[first, last, low] = rest.get(count * 2..).and_then(|b| b.first_chunk()).ok_or_else(wrong)?;
         if parts.is_empty() || self.components.is_empty() {
             return Err(wrong());
         }
         let mut bits = Bits::new(bytes, at);
         match self.lossless {
+            _ if self.progressive => {
+                let band = progressive::Band::new(first, last, low).ok_or_else(wrong)?;
+                self.refine(task, &parts, &mut bits, &band)?;
+            }
             true => self.lossless(task, &parts, &mut bits, first, u32::from(low & 15))?,
             false => self.sequential(task, &parts, &mut bits)?,
         }
@@ -548,98 +452,7 @@ impl Decoder {
     }
 }
 
-/// Twice as many samples across, each nearer to its own than to its neighbour's by three to one (libjpeg's
-/// `h2v1_fancy_upsample`).
-fn wider(row: &[u16]) -> Vec<u16> {
-    let at = |n: usize| u32::from(row.get(n).copied().unwrap_or(0));
-    let last = row.len().saturating_sub(1);
-    let mut out = Vec::with_capacity(row.len() * 2);
-    for n in 0..row.len() {
-        let own = at(n) * 3;
-        out.push(if n == 0 { at(0) as u16 } else { ((own + at(n - 1) + 1) >> 2) as u16 });
-        out.push(if n == last { at(n) as u16 } else { ((own + at(n + 1) + 2) >> 2) as u16 });
-    }
-    out
-}
-
-/// The same across and down (`h2v2_fancy_upsample`): from a row and the one that lies nearer.
-fn both(own: &[u16], near: &[u16]) -> Vec<u16> {
-    let sum = |n: usize| {
-        let at = |row: &[u16]| u32::from(row.get(n).copied().unwrap_or(0));
-        at(own) * 3 + at(near)
-    };
-    let last = own.len().saturating_sub(1);
-    let mut out = Vec::with_capacity(own.len() * 2);
-    for n in 0..own.len() {
-        let this = sum(n);
-        out.push(if n == 0 {
-            ((this * 4 + 8) >> 4) as u16
-        } else {
-            ((this * 3 + sum(n - 1) + 8) >> 4) as u16
-        });
-        out.push(if n == last {
-            ((this * 4 + 7) >> 4) as u16
-        } else {
-            ((this * 3 + sum(n + 1) + 7) >> 4) as u16
-        });
-    }
-    out
-}
-
 fn most(components: &[Component]) -> (usize, usize) {
     let h = components.iter().map(|c| c.h).max().unwrap_or(1);
     (h.max(1), components.iter().map(|c| c.v).max().unwrap_or(1).max(1))
-}
-
-/// The inverse transform of a block (T.81, A.3.3), put where it lies: in whole numbers with the rounding of libjpeg's
-/// `jpeg_idct_islow`.
-fn put(component: &mut Component, bx: usize, by: usize, block: &[i32; 64], precision: u32) {
-    // Bits that the first pass keeps, of which there is room for fewer where samples have more.
-    let kept = if precision > 8 { 1 } else { 2 };
-    let mut work = [0i32; 64];
-    for x in 0..8 {
-        let column: [i32; 8] = std::array::from_fn(|y| block.get(y * 8 + x).copied().unwrap_or(0));
-        for (y, value) in transformed(column, 13 - kept).into_iter().enumerate() {
-            if let Some(place) = work.get_mut(y * 8 + x) {
-                *place = value;
-            }
-        }
-    }
-    let (middle, most) = (1i32 << (precision - 1), (1i32 << precision) - 1);
-    for (y, row) in work.as_chunks::<8>().0.iter().enumerate() {
-        let start = (by * 8 + y) * component.wide + bx * 8;
-        let Some(places) = component.samples.get_mut(start..start + 8) else { continue };
-        for (place, value) in places.iter_mut().zip(transformed(*row, 13 + kept + 3)) {
-            *place = value.saturating_add(middle).clamp(0, most) as u16;
-        }
-    }
-}
-
-/// One dimension of the transform: constants are scaled by 2^13, results are shifted back by `shift` with rounding.
-fn transformed(input: [i32; 8], shift: u32) -> [i32; 8] {
-    let [i0, i1, i2, i3, i4, i5, i6, i7] = input.map(i64::from);
-    let z1 = (i2 + i6) * 4_433;
-    let (tmp2, tmp3) = (z1 - i6 * 15_137, z1 + i2 * 6_270);
-    let (tmp0, tmp1) = ((i0 + i4) << 13, (i0 - i4) << 13);
-    let (even0, even3) = (tmp0 + tmp3, tmp0 - tmp3);
-    let (even1, even2) = (tmp1 + tmp2, tmp1 - tmp2);
-    let z5 = (i7 + i3 + i5 + i1) * 9_633;
-    let (z1, z2) = ((i7 + i1) * -7_373, (i5 + i3) * -20_995);
-    let (z3, z4) = ((i7 + i3) * -16_069 + z5, (i5 + i1) * -3_196 + z5);
-    let odd0 = i7 * 2_446 + z1 + z3;
-    let odd1 = i5 * 16_819 + z2 + z4;
-    let odd2 = i3 * 25_172 + z2 + z3;
-    let odd3 = i1 * 12_299 + z1 + z4;
-    let half = 1i64 << (shift - 1);
-    let back = |value: i64| ((value + half) >> shift) as i32;
-    [
-        back(even0 + odd3),
-        back(even1 + odd2),
-        back(even2 + odd1),
-        back(even3 + odd0),
-        back(even3 - odd0),
-        back(even2 - odd1),
-        back(even1 - odd2),
-        back(even0 - odd3),
-    ]
 }

@@ -3,7 +3,7 @@
 use super::super::{jpeg, jpeg2000, jxl};
 use super::ifd::Order;
 use super::page::{Compression, Packing, Page};
-use super::{fax, logluv, lzw};
+use super::{fax, lerc, logluv, lzw, thunder};
 use crate::bytes::codec::decompress::{Decompressor, prefix};
 use crate::bytes::codec::{inflater::Inflater, lzma::Lzma, zstd::Zstd};
 use crate::bytes::error::{Error, Result};
@@ -51,6 +51,7 @@ pub(super) fn decode(
         Compression::LogLuv { packed } => {
             return logluv::decode(stored, packed, page.channels, shape.width, shape.rows);
         }
+        Compression::Lerc(around) => return lerc::decode(page, around, stored, shape),
         _ if page.is_subsampled() => {
             let data = inflate(page.compression, stored, subsampled_bytes(page, shape)?, shape, partial)?;
             return spread(page, &data, shape, partial);
@@ -78,6 +79,10 @@ pub(super) fn decode(
 
 /// Bytes of a row as it is packed: rows begin at whole bytes.
 fn packed_row(page: &Page, shape: &Shape) -> Result<u64> {
+    if !page.mixed.is_empty() {
+        let pixel: u64 = page.mixed.iter().map(|bits| u64::from(*bits)).sum();
+        return Ok(limits::bytes(&[shape.width], pixel)?.div_ceil(8));
+    }
     let bits = limits::bytes(&[shape.width, shape.channels], u64::from(page.bits))?;
     Ok(bits.div_ceil(8))
 }
@@ -109,12 +114,14 @@ fn inflate(
             }
             Ok(rows)
         }
+        Compression::Thunder => Ok(thunder::decode(stored, shape.width as usize, shape.rows as usize)),
         Compression::Jpeg
         | Compression::OldJpeg
         | Compression::Webp
         | Compression::Jpeg2000
         | Compression::JpegXl
         | Compression::LogLuv { .. }
+        | Compression::Lerc(_)
         | Compression::Other(_) => Err(Error::bug("a compression of its own was asked to inflate")),
     }
 }
@@ -260,6 +267,9 @@ fn unpack(
     shape: &Shape,
 ) -> Result<Vec<u8>> {
     let size = page.sample.size();
+    if !page.mixed.is_empty() {
+        return widened(page, &data, row, live, shape);
+    }
     if usize::from(page.bits) == size * 8 {
         // Complex samples are two numbers; floating point prediction has an order of its own.
         let unit = if matches!(page.sample, Sample::C64 | Sample::C128) { size / 2 } else { size };
@@ -287,6 +297,33 @@ fn unpack(
                 value |= u64::MAX << bits;
             }
             sample.copy_from_slice(value.to_le_bytes().get(..size).unwrap_or_default());
+        }
+    }
+    Ok(out)
+}
+
+/// Samples of different bits, each over all of the range: its bits are repeated below it.
+fn widened(page: &Page, data: &[u8], row: usize, live: usize, shape: &Shape) -> Result<Vec<u8>> {
+    let size = page.sample.size();
+    let bytes =
+        limits::check(shape.samples()?.saturating_mul(size as u64), limits::CHUNK, "a strip or tile")?;
+    let mut out = limits::zeroed(bytes, "a strip or tile")?;
+    let samples = (shape.width * shape.channels) as usize;
+    let full = usize::from(page.bits);
+    for (line, out) in
+        data.chunks_exact(row.max(1)).take(live).zip(out.chunks_exact_mut((samples * size).max(1)))
+    {
+        let mut at = 0;
+        for (place, bits) in out.chunks_exact_mut(size).zip(page.mixed.iter().cycle()) {
+            let bits = usize::from(*bits);
+            let mut value = number_at(line, at, bits) << (full - bits);
+            let mut there = bits;
+            while there < full {
+                value |= value >> there;
+                there *= 2;
+            }
+            place.copy_from_slice(value.to_le_bytes().get(..size).unwrap_or_default());
+            at += bits;
         }
     }
     Ok(out)

@@ -49,6 +49,16 @@ impl Field {
         }
     }
 
+    /// Its type, by its number.
+    pub(super) fn kind(&self) -> u16 {
+        self.kind
+    }
+
+    /// Bytes of all values.
+    pub(super) fn len(&self) -> u64 {
+        self.count.saturating_mul(self.size())
+    }
+
     fn bytes(&self, task: &Task, source: &Source) -> Result<bytes::Bytes> {
         let len = self.count.saturating_mul(self.size());
         let what = || format!("the TIFF field {}", self.tag);

@@ -9,6 +9,7 @@ use crate::bytes::task::Task;
 use crate::data::axes::Heading;
 use crate::data::content::ImageInfo;
 use crate::data::content::array::{Axis, Scaling};
+use crate::data::content::image::FrameChannel;
 use crate::engines::xml;
 
 /// Pages of one stack of ImageJ.
@@ -22,8 +23,8 @@ pub(super) struct Stack {
     /// Slowest first, each with its length.
     pub(super) axes: Vec<(u64, Axis)>,
     pub(super) sides: [Axis; 2],
-    /// What channels are called.
-    pub(super) channels: Vec<String>,
+    /// What channels are called, and in which colours they are to be seen.
+    pub(super) channels: Vec<FrameChannel>,
 }
 
 impl Stack {
@@ -39,7 +40,11 @@ impl Stack {
         }
         info.sides = self.sides.clone();
         if !self.channels.is_empty() {
-            info.details.push(("channels".to_owned(), self.channels.join(", ")));
+            let names: Vec<&str> = self.channels.iter().map(|channel| channel.name.as_str()).collect();
+            if names.iter().any(|name| !name.is_empty()) {
+                info.details.push(("channels".to_owned(), names.join(", ")));
+            }
+            info.frame_channels = self.channels.clone();
         }
     }
 }
@@ -116,14 +121,22 @@ fn ome(task: &Task, text: &str) -> Result<Vec<Stack>> {
                 _ => continue,
             });
         }
-        let channels = pixels
-            .all("Channel")
-            .filter_map(|channel| channel.attribute("Name").map(str::to_owned))
-            .collect();
+        let channels = pixels.all("Channel").map(channel).collect();
         let name = image.attribute("Name").unwrap_or_default().to_owned();
         stacks.push(Stack { name, axes, sides: [axis('Y', "y"), axis('X', "x")], channels });
     }
     Ok(stacks)
+}
+
+/// A channel of OME: its colour is a number of red, green, blue and alpha.
+fn channel(element: &xml::Element) -> FrameChannel {
+    let colour = element.attribute("Color").and_then(|text| text.trim().parse::<i64>().ok());
+    let colour = colour.map(|number| {
+        let [red, green, blue, _] = (number as u32).to_be_bytes();
+        [red, green, blue]
+    });
+    let name = element.attribute("Name").unwrap_or_default().to_owned();
+    FrameChannel { name, colour, window: None, shown: true }
 }
 
 fn image_j(text: &str) -> Option<Stack> {
@@ -302,7 +315,7 @@ mod tests {
     #[test]
     fn stacks_of_ome_go_through_their_axes() {
         let text = "<?xml version='1.0'?><OME xmlns='x'><Image Name='cells'><Pixels DimensionOrder='XYCZT' SizeX='5' SizeY='4' SizeC='2' \
-                    SizeZ='3' SizeT='6' PhysicalSizeX='0.5' PhysicalSizeXUnit='nm'><Channel Name='DAPI'/><Channel Name='GFP'/></Pixels></Image></OME>";
+                    SizeZ='3' SizeT='6' PhysicalSizeX='0.5' PhysicalSizeXUnit='nm'><Channel Name='DAPI' Color='65535'/><Channel Name='GFP'/></Pixels></Image></OME>";
         let stacks = ome(&Task::new(), text).unwrap();
         let [stack] = stacks.as_slice() else { panic!("{stacks:?}") };
         let axes: Vec<(u64, &str)> =
@@ -310,7 +323,8 @@ mod tests {
         assert_eq!(axes, [(6, "time"), (3, "z"), (2, "channel")]);
         assert_eq!((stack.pages(), stack.name.as_str()), (36, "cells"));
         assert_eq!(stack.sides[1].regular, Some((0.0, 0.5)));
-        assert_eq!(stack.channels, ["DAPI", "GFP"]);
+        let channels: Vec<_> = stack.channels.iter().map(|c| (c.name.as_str(), c.colour)).collect();
+        assert_eq!(channels, [("DAPI", Some([0, 0, 255])), ("GFP", None)]);
     }
 
     #[test]

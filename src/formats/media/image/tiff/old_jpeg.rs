@@ -41,7 +41,11 @@ pub(super) fn decode(
         return Err(Error::malformed(what));
     }
     if page.photometric == 6 && page.channels == 3 {
-        pixels.data.as_chunks_mut::<3>().0.iter_mut().for_each(jpeg::to_rgb);
+        let samples = pixels.data.as_chunks_mut::<3>().0.iter_mut();
+        match page.chroma {
+            Some(chroma) => samples.for_each(|pixel| chroma.to_rgb(pixel)),
+            None => samples.for_each(jpeg::to_rgb),
+        }
     }
     let mut data = pixels.crop(Rect::all(page.width, page.height)).data;
     let most = limits::bytes(&[page.width, page.height, page.channels], 1)?;

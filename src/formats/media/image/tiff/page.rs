@@ -2,8 +2,9 @@
 
 use super::fax::Scheme;
 use super::ifd::{Directory, Field, Order};
+use super::lerc::Around;
 use super::old_jpeg::Tables;
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::Sample;
@@ -29,12 +30,16 @@ pub(super) enum Compression {
     LogLuv {
         packed: bool,
     },
+    /// ThunderScan's differences of 4 bits.
+    Thunder,
+    /// Esri's LERC, with something around it.
+    Lerc(Around),
     Other(u64),
 }
 
 impl Compression {
-    /// `options` are those of group 3.
-    fn of(code: u64, options: u64) -> Self {
+    /// `options` are those of group 3, `around` what stands around LERC.
+    fn of(code: u64, options: u64, around: u64) -> Self {
         match code {
             1 => Compression::None,
             2 => Compression::Fax(Scheme::Runs),
@@ -44,10 +49,12 @@ impl Compression {
             6 => Compression::OldJpeg,
             7 | 99 => Compression::Jpeg,
             8 | 32946 => Compression::Deflate,
+            32809 => Compression::Thunder,
             32773 => Compression::PackBits,
             33003 | 33004 | 33005 | 34712 => Compression::Jpeg2000,
             34676 => Compression::LogLuv { packed: false },
             34677 => Compression::LogLuv { packed: true },
+            34887 => Compression::Lerc(Around::of(around)),
             34925 => Compression::Lzma,
             50000 | 34926 => Compression::Zstd,
             50001 | 34927 => Compression::Webp,
@@ -62,6 +69,7 @@ impl Compression {
             Compression::None => "none",
             Compression::Lzw => "LZW",
             Compression::PackBits => "PackBits",
+            Compression::Thunder => "ThunderScan",
             Compression::Deflate => "deflate",
             Compression::Zstd => "zstd",
             Compression::Lzma => "LZMA",
@@ -74,7 +82,9 @@ impl Compression {
             Compression::Jpeg2000 => "JPEG 2000",
             Compression::Webp => "WebP",
             Compression::JpegXl => "JPEG XL",
-            Compression::Other(34887) => "LERC",
+            Compression::Lerc(Around::Nothing | Around::Other(_)) => "LERC",
+            Compression::Lerc(Around::Deflate) => "LERC and deflate",
+            Compression::Lerc(Around::Zstd) => "LERC and zstd",
             Compression::Other(34892) => "lossy JPEG of DNG",
             Compression::Other(code) => return format!("compression {code}"),
         };
@@ -94,6 +104,64 @@ pub(super) enum Packing {
     LogLuv,
 }
 
+/// What YCbCr is made of, and which codes stand for black and white (TIFF 6.0, section 21).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Chroma {
+    /// Shares of red, green and blue in luminance.
+    coefficients: [f64; 3],
+    /// Codes of black and white of luminance, and of zero and full colour of each difference.
+    reference: [f64; 6],
+}
+
+impl Chroma {
+    /// What the fields say; `None` where it is what JPEG has.
+    fn read(task: &Task, source: &Source, order: Order, directory: &Directory) -> Result<Option<Self>> {
+        const USUAL: Chroma = Chroma {
+            coefficients: [0.299, 0.587, 0.114],
+            reference: [0.0, 255.0, 128.0, 255.0, 128.0, 255.0],
+        };
+        let floats = |tag: u16| match directory.field(tag) {
+            Some(field) => {
+                field.floats(task, source, order).unless_cancelled().map(Result::unwrap_or_default)
+            }
+            None => Ok(Vec::new()),
+        };
+        let (coefficients, reference) = (floats(529)?, floats(532)?);
+        let is_fit = |values: &[f64]| values.iter().all(|value| value.is_finite());
+        let read = Chroma {
+            coefficients: match coefficients.first_chunk() {
+                Some(known) if is_fit(known) && known[1] > 0.0 => *known,
+                _ => USUAL.coefficients,
+            },
+            reference: match reference.first_chunk() {
+                Some(known) if is_fit(known) => *known,
+                _ => USUAL.reference,
+            },
+        };
+        let near = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-3);
+        let is_usual =
+            near(&read.coefficients, &USUAL.coefficients) && near(&read.reference, &USUAL.reference);
+        Ok((!is_usual).then_some(read))
+    }
+
+    /// A pixel as red, green and blue.
+    pub(super) fn to_rgb(self, pixel: &mut [u8; 3]) {
+        let [black, white, ref blue @ .., _, _] = self.reference;
+        let red: [f64; 2] = [self.reference[4], self.reference[5]];
+        let measured = |code: u8, [zero, full]: [f64; 2], most: f64| {
+            let span = if full == zero { 1.0 } else { full - zero };
+            (f64::from(code) - zero) * most / span
+        };
+        let y = measured(pixel[0], [black, white], 255.0);
+        let (cb, cr) = (measured(pixel[1], *blue, 127.0), measured(pixel[2], red, 127.0));
+        let [of_red, of_green, of_blue] = self.coefficients;
+        let r = y + cr * (2.0 - 2.0 * of_red);
+        let b = y + cb * (2.0 - 2.0 * of_blue);
+        let g = (y - of_red * r - of_blue * b) / of_green;
+        *pixel = [r, g, b].map(|value| value.round().clamp(0.0, 255.0) as u8);
+    }
+}
+
 /// A page.
 #[derive(Clone, Debug)]
 pub(super) struct Page {
@@ -101,6 +169,8 @@ pub(super) struct Page {
     pub(super) height: u64,
     /// Of each stored sample.
     pub(super) bits: u16,
+    /// Of each stored sample of a pixel, where they differ: `bits` is then what they are widened to.
+    pub(super) mixed: Vec<u16>,
     pub(super) sample: Sample,
     /// Samples of each pixel.
     pub(super) channels: u64,
@@ -121,6 +191,8 @@ pub(super) struct Page {
     pub(super) jpeg_tables: Option<bytes::Bytes>,
     /// Chroma subsampling of YCbCr.
     pub(super) subsampling: (u64, u64),
+    /// What YCbCr is made of and measured by, where that is not as usual.
+    pub(super) chroma: Option<Chroma>,
     /// Where the pixels lie behind those of the directory: a stack of ImageJ has one directory.
     pub(super) shift: u64,
     /// Bits a sample are packed as floats of 24, or as pairs of whole numbers that are complex.
@@ -161,7 +233,8 @@ impl Page {
         }
         let bits = numbers(258)?.unwrap_or_else(|| vec![1]);
         let format = one(339, 1)?;
-        let compression = Compression::of(one(259, 1)?, one(292, 0)?);
+        let lerc = numbers(50674)?.and_then(|list| list.get(1).copied());
+        let compression = Compression::of(one(259, 1)?, one(292, 0)?, lerc.unwrap_or(0));
         let tiled = directory.field(322).is_some();
         let chunk = match tiled {
             true => (one(322, 0)?, one(323, 0)?),
@@ -174,6 +247,7 @@ impl Page {
             width,
             height,
             bits: first.min(u64::from(u16::MAX)) as u16,
+            mixed: Vec::new(),
             sample: Sample::U8,
             channels,
             photometric: one(262, 1)?,
@@ -193,6 +267,7 @@ impl Page {
                 None => None,
             },
             subsampling: (sampling.first().copied().unwrap_or(1), sampling.get(1).copied().unwrap_or(1)),
+            chroma: Chroma::read(task, source, order, directory)?,
             shift: 0,
             packing: Packing::Plain,
             old_jpeg: None,
@@ -220,6 +295,7 @@ impl Page {
     /// Finds the type of the samples, and what cannot be read.
     fn judge(&mut self, bits: &[u64], format: u64) -> Result<()> {
         let no = |what: String| Err(Error::unsupported(format!("TIFF: {what}")));
+        self.mix(bits, format)?;
         self.sample = match (format, self.bits) {
             (1 | 4, 1..=8) => Sample::U8,
             (1 | 4, 9..=16) => Sample::U16,
@@ -253,9 +329,6 @@ impl Page {
         if self.packing == Packing::LogLuv {
             self.sample = Sample::F32;
         }
-        if let Some(other) = bits.iter().find(|&&b| b != u64::from(self.bits)) {
-            return no(format!("samples of {} and {other} bits in one pixel", self.bits));
-        }
         if self.channels == 0 || self.channels > 1 << 16 {
             return Err(Error::malformed(format!("TIFF: {} samples a pixel", self.channels)));
         }
@@ -265,7 +338,7 @@ impl Page {
                 self.chunk.0, self.chunk.1
             )));
         }
-        if let Compression::Other(_) = self.compression {
+        if let Compression::Other(_) | Compression::Lerc(Around::Other(_)) = self.compression {
             return no(format!("{}, as which its pixels are stored", self.compression.words()));
         }
         let whole = [8, 16, 32, 64].contains(&self.bits);
@@ -288,6 +361,9 @@ impl Page {
         if self.packing == Packing::LogLuv && (!known || self.planar) {
             return no("SGI LogLuv of another kind than luminance or luminance with colour".to_owned());
         }
+        if self.compression == Compression::Thunder && (self.bits != 4 || self.channels != 1) {
+            return no("ThunderScan with other than 4 bits a pixel".to_owned());
+        }
         let is_fax = matches!(self.compression, Compression::Fax(_));
         if is_fax && (self.bits != 1 || self.channels != 1 && !self.planar) {
             return no("CCITT fax with more than one bit a pixel".to_owned());
@@ -295,6 +371,29 @@ impl Page {
         if self.offsets.is_none() && self.compression != Compression::OldJpeg {
             return Err(Error::malformed("TIFF: a page without the offsets of its strips or tiles"));
         }
+        Ok(())
+    }
+
+    /// Takes note of samples of different bits in one pixel, as 5, 6 and 5.
+    fn mix(&mut self, bits: &[u64], format: u64) -> Result<()> {
+        let first = u64::from(self.bits);
+        let Some(other) = bits.iter().find(|&&b| b != first) else { return Ok(()) };
+        let packed = matches!(
+            self.compression,
+            Compression::None
+                | Compression::Lzw
+                | Compression::PackBits
+                | Compression::Deflate
+                | Compression::Zstd
+                | Compression::Lzma
+        );
+        let short = bits.len() as u64 == self.channels && bits.iter().all(|b| (1..=16).contains(b));
+        if !packed || !short || format != 1 || self.planar || self.predictor != 1 || self.photometric > 2 {
+            let what = format!("TIFF: samples of {first} and {other} bits in one pixel");
+            return Err(Error::unsupported(what));
+        }
+        self.mixed = bits.iter().map(|b| *b as u16).collect();
+        self.bits = if bits.iter().all(|b| *b <= 8) { 8 } else { 16 };
         Ok(())
     }
 

@@ -95,7 +95,13 @@ pub(super) fn to_be_seen(page: &Page, mut pixels: Pixels) -> Result<Pixels> {
         }
         Rendering::Inks => return inks(page, &pixels, most),
         Rendering::Lab => return lab(page, &pixels),
-        Rendering::Chroma => pixels.data.as_chunks_mut::<3>().0.iter_mut().for_each(jpeg::to_rgb),
+        Rendering::Chroma => {
+            let samples = pixels.data.as_chunks_mut::<3>().0.iter_mut();
+            match page.chroma {
+                Some(chroma) => samples.for_each(|pixel| chroma.to_rgb(pixel)),
+                None => samples.for_each(jpeg::to_rgb),
+            }
+        }
     }
     Ok(pixels)
 }
