@@ -65,7 +65,7 @@ pub(super) fn location(
         source.clone(),
         start..start.saturating_add(pages.usable as u64),
         "page",
-        format!("page {}", leaf.page),
+        leaf.page.to_string(),
     );
     let number = Location::new(source.clone(), at(&leaf.number), "cell", name.as_str());
     let number = number.encoding("varint").within(0..leaf.number.len() as u64);
@@ -93,7 +93,7 @@ pub(super) fn location(
             let range = start + range.start as u64..start + range.end as u64;
             location = location.part(
                 "overflow page",
-                Location::new(source.clone(), range, "overflow page", format!("page {number}")),
+                Location::new(source.clone(), range, "overflow page", number.to_string()),
             );
         }
         let (pages, leaf) = (Arc::new(pages), Arc::new(leaf));
@@ -133,7 +133,7 @@ pub(super) fn owner(task: &Task, pages: &Pages, root: u32, byte: &BytePlace) -> 
     let Some(page) = btree::page_of(task, pages, root, number)? else { return Ok(None) };
     let (source, start) = pages.at(number);
     let range = start..start.saturating_add(pages.usable as u64);
-    let unit = Location::new(source.clone(), range, "page", format!("page {number}"));
+    let unit = Location::new(source.clone(), range, "page", number.to_string());
     let held = |id, part| Ok(Some(Held { page: unit.clone(), id, part }));
     let found = page.leaves.iter().find(|(_, leaf)| leaf.number.contains(&at) || leaf.local.contains(&at));
     let Some((id, leaf)) = found.filter(|_| page.is_leaf) else { return held(page.first, HeldPart::None) };
