@@ -90,9 +90,8 @@ fn files_that_come_and_go_leave_nothing() {
             if count > 100 {
                 let decoded = gander::bytes::cache::DECODED.used() >> 20;
                 let states = harness.ctx.memory(|memory| memory.data.len());
-                let textures = harness.ctx.tex_manager().read().num_allocated();
                 println!(
-                    "{:>6} files: {:>5} MB, {decoded} MB decoded, {descriptors} descriptors, {states} states, {textures} textures",
+                    "{:>6} files: {:>5} MB, {decoded} MB decoded, {descriptors} descriptors, {states} states",
                     n + 1,
                     memory >> 20
                 );
