@@ -158,7 +158,7 @@ pub fn crash_of(source: &Source) -> Option<Error> {
     link::crash_of(source)
 }
 
-/// What a document of these bytes names outside of its folder, which its reader may not open; [`allow`] changes that for the
+/// Folders of what a document of these bytes names outside of its own, which its reader may not open; [`allow`] changes that for the
 /// next time that it is opened.
 pub fn refused_to(source: &Source) -> Vec<PathBuf> {
     link::refused_to(source)

@@ -55,10 +55,7 @@ pub(crate) fn crash_of(source: &Source) -> Option<Error> {
 /// The folders of what a document of these bytes names and its reader may not open.
 #[cfg(all(feature = "gui", target_os = "linux"))]
 pub(crate) fn refused_folders(source: &Source) -> Vec<PathBuf> {
-    let folders = worker::refused_to(source).into_iter().filter_map(|path| Some(path.parent()?.to_owned()));
-    let mut all: Vec<PathBuf> = folders.collect();
-    all.dedup();
-    all
+    worker::refused_to(source)
 }
 
 /// From now on readers may read this folder, too.

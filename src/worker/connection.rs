@@ -17,7 +17,7 @@ use parking_lot::{Condvar, Mutex};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, OnceLock, Weak};
@@ -120,7 +120,7 @@ pub(super) struct Connection {
     temporary: AtomicUsize,
     /// Programs that decode for the worker.
     decoders: Mutex<Vec<std::process::Child>>,
-    /// What the document names and the worker may not open.
+    /// Folders of what the document names and the worker may not open.
     refused: Mutex<Vec<PathBuf>>,
 }
 
@@ -287,7 +287,7 @@ impl Connection {
         !self.refused.lock().is_empty()
     }
 
-    /// What the document names and the worker may not open.
+    /// Folders of what the document names and the worker may not open.
     pub(super) fn refused(&self) -> Vec<PathBuf> {
         self.refused.lock().clone()
     }
@@ -366,7 +366,12 @@ impl Connection {
             Event::Refused { paths } => {
                 let mut refused = self.refused.lock();
                 let room = limits::REFUSED.saturating_sub(refused.len());
-                refused.extend(paths.into_iter().take(room));
+                // A folder that is named is asked for itself, a file by its folder.
+                let folder = |path: PathBuf| match path.is_dir() {
+                    true => Some(path),
+                    false => path.parent().map(Path::to_owned),
+                };
+                refused.extend(paths.into_iter().filter_map(folder).take(room));
             }
         }
         Ok(())

@@ -38,7 +38,7 @@ pub(super) fn crash_of(source: &Source) -> Option<Error> {
     troubled(source).find_map(|link| link.state.try_lock()?.closed.clone())
 }
 
-/// What a document of these bytes names and its reader may not open.
+/// Folders of what a document of these bytes names and its reader may not open.
 pub(super) fn refused_to(source: &Source) -> Vec<PathBuf> {
     let mut all: Vec<PathBuf> = troubled(source).flat_map(|link| link.refused()).collect();
     all.sort();
