@@ -87,6 +87,19 @@
 //! 6. In the application one line: how Python loads such a file (`src/app/gui/snippets/load.rs`, by the format's id).
 //!    Without it the snippet reads its bytes.
 //!
+//! # Fuzzing
+//! `fuzz/` has a target for each family of readers (`fuzz/src/families.rs`): tables, arrays, models, python, records,
+//! images, sounds, videos, containers. An input's first byte names the format of the family, the rest is the file. The
+//! seeds are our fixtures:
+//! ```text
+//! cargo install cargo-fuzz
+//! GANDER_SEEDS=$PWD/fuzz/corpus cargo test --test main seeds_are_written -- --ignored
+//! cargo +nightly fuzz run --sanitizer none tables -- -max_total_time=600 -timeout=10 -rss_limit_mb=4096 -malloc_limit_mb=1024
+//! ```
+//! A panic in a reader, an answer that takes ten seconds, and a single allocation over a gigabyte are findings. `cargo +nightly
+//! fuzz tmin` makes an input small, and without its first byte it is a fixture for `malformed/`. No sanitizer of addresses: the
+//! readers are Rust without `unsafe` but for maps, and it takes most of the speed.
+//!
 //! # Invariants
 //! 1. The library does not know egui; formats do not know each other.
 //! 2. Only [`source`](bytes::source) opens files for reading and maps memory.

@@ -10,7 +10,8 @@ mod headers;
 mod layers;
 mod words;
 
-use crate::fixtures::{Random, read_all, root};
+use crate::fixtures::{Random, root};
+use crate::reading::read_all;
 use gander::bytes::limits;
 use gander::data::format::Options;
 use gander::{ErrorKind, Task};
