@@ -40,6 +40,43 @@ fn formats_are_listed_as_json() {
     assert_eq!(list.as_array().unwrap().len(), gander::formats::FORMATS.len());
 }
 
+#[test]
+fn a_view_is_drawn_without_a_display() {
+    let folder = tempfile::tempdir().unwrap();
+    let fixture = |name: &str| format!("{}/fixtures/{name}", env!("CARGO_MANIFEST_DIR"));
+    let to = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let draw = |target: &str, to: &str, further: &[&str]| {
+        let out = Command::new(env!("CARGO_BIN_EXE_gander"))
+            .args([&["render", target, "-o", to], further].concat())
+            .env_remove("DISPLAY")
+            .env_remove("WAYLAND_DISPLAY")
+            // Drivers say on stderr that they look for it.
+            .env("XDG_RUNTIME_DIR", folder.path())
+            .output()
+            .unwrap();
+        (String::from_utf8_lossy(&out.stderr).into_owned(), out.status.code())
+    };
+    let pixels = |path: &str| image::open(path).unwrap().to_rgb8();
+    let colors = |path: &str| {
+        pixels(path).pixels().map(|pixel| pixel.0).collect::<std::collections::HashSet<_>>().len()
+    };
+    let (image, dark) = (to("image.png"), to("dark.PNG"));
+    assert_eq!(draw(&fixture("showcase/field.npy"), &image, &["--size", "400"]), (String::new(), Some(0)));
+    assert_eq!(pixels(&image).dimensions(), (400, 300));
+    assert!(colors(&image) > 200, "a heat map has many colours: {}", colors(&image));
+    let table = fixture("parquet/all_types.parquet");
+    assert_eq!(draw(&table, &dark, &["--size", "500x200", "--theme", "dark"]), (String::new(), Some(0)));
+    assert_eq!(pixels(&dark).dimensions(), (500, 200));
+    assert!(pixels(&dark).pixels().filter(|pixel| pixel.0.iter().all(|&v| v < 80)).count() > 50_000);
+    let (words, status) = draw(&to("missing.npy"), &to("none.png"), &[]);
+    assert!(status == Some(1) && words.contains("no such file"), "{words}");
+    let (words, status) = draw(&format!("{table}#nothing"), &to("none.png"), &[]);
+    assert!(status == Some(1) && words.contains("there is no node"), "{words}");
+    assert!(!Path::new(&to("none.png")).exists());
+    assert_eq!(draw(&table, &to("none.jpg"), &[]).1, Some(2));
+    assert_eq!(draw(&table, &to("none.png"), &["--size", "3"]).1, Some(2));
+}
+
 /// Standard output, standard error, status.
 fn run(args: &[&str]) -> (String, String, Option<i32>) {
     let out = gander(args);

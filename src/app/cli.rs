@@ -7,6 +7,7 @@ mod interrupt;
 pub(crate) mod json;
 mod progress;
 pub(crate) mod query;
+pub(crate) mod render;
 pub(crate) mod report;
 pub(crate) mod show;
 pub(crate) mod stats;

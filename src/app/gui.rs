@@ -28,7 +28,8 @@
 //! 22. [`inspector`], [`explorer`], right and left of the window.
 //! 23. [`tabs`], the middle.
 //! 24. [`drop`](mod@drop), [`start`], [`dialogs`], [`palette`]: what lies over them, or stands where nothing is open.
-//! 25. [`app`], what holds them together.
+//! 25. [`offscreen`], frames that are drawn without a window.
+//! 26. [`app`], what holds them together.
 //!
 //! # Adding something
 //! - A command of the window: a line of the table in [`commands`]; the compiler then asks [`app`] (`act.rs`) for its arm.
@@ -60,6 +61,7 @@ pub(crate) mod icons;
 mod inspector;
 mod node_menu;
 pub(crate) mod number_format;
+mod offscreen;
 mod palette;
 mod samples;
 mod search;
@@ -78,7 +80,7 @@ mod ui;
 mod views;
 mod watch;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -88,6 +90,7 @@ use egui::{IconData, ViewportBuilder};
 use gander::jobs::Jobs;
 use parking_lot::Mutex;
 
+pub(crate) use app::render;
 use files::{Files, Named};
 use session::Session;
 use settings::{Problem, Settings, SettingsFile, ThemeChoice, Word as _};
@@ -175,6 +178,26 @@ impl Launch {
         }
         let screenshot = options.screenshot.clone();
         Launch { jobs, files, named, session, settings, theme, waker, screenshot }
+    }
+}
+
+impl Launch {
+    /// On one node, as nobody has set anything: the file is opened by its options.
+    fn of(
+        target: &Path,
+        (file, options): (&Path, &gander::data::format::Options),
+        theme: ThemeChoice,
+    ) -> Self {
+        let waker = Waker::default();
+        let wake = waker.clone();
+        let jobs = Jobs::new(move || wake.wake());
+        let mut files = Files::default();
+        let file = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+        files.remember(&[(file, options.0.clone())]);
+        let named = files.open_named(&[target.to_owned()]);
+        files.poll(&jobs);
+        let (session, settings) = (Session::default(), Default::default());
+        Launch { jobs, files, named, session, settings, theme: Some(theme), waker, screenshot: None }
     }
 }
 

@@ -65,6 +65,8 @@ enum Command {
     Stats(cli::stats::Args),
     /// What is wrong with the tensors of a model: errors, warnings, notes
     Health(cli::health::Args),
+    /// The view of a node as a picture, without a display; files are read as with --isolate
+    Render(cli::render::Args),
     /// SQL over files: each is a table named after its stem
     Query(cli::query::Args),
     /// Writes content in another format: any nodes to any writer that accepts them
@@ -83,7 +85,8 @@ fn main() -> ExitCode {
     if isolated {
         words.remove(1);
     }
-    if isolated || words.iter().any(|word| word == isolation::ARGUMENT) {
+    let renders = words.get(1).is_some_and(|word| word == cli::render::NAME);
+    if isolated || renders || words.iter().any(|word| word == isolation::ARGUMENT) {
         // The first thing that this program does: it has one thread.
         isolation::prepare();
     }
@@ -99,8 +102,10 @@ fn main() -> ExitCode {
         Err(_) => words,
     };
     let arguments = Arguments::parse_from(words);
-    if (isolated || arguments.isolate || !arguments.reads.is_empty())
+    let asked = isolated || arguments.isolate || !arguments.reads.is_empty();
+    if (asked || renders)
         && let Err(words) = isolation::start(&arguments.reads)
+        && asked
     {
         return cli::usage(words);
     }
@@ -113,6 +118,7 @@ fn main() -> ExitCode {
         Some(Command::Show(args)) => cli::guarded(|| cli::show::run(&args)),
         Some(Command::Stats(args)) => cli::guarded(|| cli::stats::run(&args)),
         Some(Command::Health(args)) => cli::guarded(|| cli::health::run(&args)),
+        Some(Command::Render(args)) => cli::guarded(|| cli::render::run(&args, render)),
         Some(Command::Query(args)) => cli::guarded(|| cli::query::run(&args)),
         Some(Command::Convert(args)) => cli::guarded(|| cli::convert::run(&args)),
         Some(Command::Formats(args)) => cli::guarded(|| cli::formats::run(&args)),
@@ -130,6 +136,16 @@ fn window(files: Vec<PathBuf>, window: Window) -> anyhow::Result<ExitCode> {
     let Window { screenshot, size, theme, new, .. } = window;
     gui::run(files, gui::Options { renderer, screenshot, size, theme, new })?;
     Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(feature = "gui")]
+fn render(picture: &cli::render::Picture) -> anyhow::Result<()> {
+    gui::render(picture)
+}
+
+#[cfg(not(feature = "gui"))]
+fn render(_picture: &cli::render::Picture) -> anyhow::Result<()> {
+    anyhow::bail!("gander render: this build has no views to draw (feature `gui`)")
 }
 
 #[cfg(not(feature = "gui"))]

@@ -5,6 +5,7 @@ mod act;
 mod bars;
 mod native_dialogs;
 mod opening;
+mod render;
 mod screenshot;
 mod settings;
 #[cfg(test)]
@@ -35,6 +36,7 @@ use super::views::sql::Statements;
 use super::views::{Status, Workspace};
 use super::{Launch, start};
 use native_dialogs::NativeDialogs;
+pub(crate) use render::render;
 use screenshot::Screenshot;
 
 /// The window.

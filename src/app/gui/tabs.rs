@@ -355,6 +355,13 @@ impl Tabs {
         self.active().map_or(QueryStart::Empty, Pane::query_start)
     }
 
+    /// Draws what the active tab shows, without the bar of tabs.
+    pub(crate) fn active_ui(&mut self, ui: &mut Ui, mut cx: TabsCx<'_>) {
+        if let Some(pane) = self.active.and_then(|id| self.pane_mut(id)) {
+            pane.ui(ui, &mut cx, true);
+        }
+    }
+
     /// Draws the tabs.
     pub(crate) fn ui(&mut self, ui: &mut Ui, cx: TabsCx<'_>) {
         if self.active().is_none() {

@@ -11,9 +11,7 @@ use gander::jobs::Jobs;
 /// A picture that was asked for.
 pub(super) struct Screenshot {
     file: PathBuf,
-    started: Instant,
-    /// Since when no job runs.
-    quiet: Option<Instant>,
+    rest: Rest,
     asked: bool,
     done: Arc<AtomicBool>,
 }
@@ -23,9 +21,31 @@ const QUIET: Duration = Duration::from_millis(350);
 /// A window that never comes to rest is pictured anyway.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// Whether what is drawn has come to rest.
+pub(super) struct Rest {
+    started: Instant,
+    /// Since when no job runs.
+    quiet: Option<Instant>,
+}
+
+impl Rest {
+    pub(super) fn new() -> Self {
+        Rest { started: Instant::now(), quiet: None }
+    }
+
+    /// To be asked after each frame.
+    pub(super) fn is_reached(&mut self, jobs: &Jobs) -> bool {
+        match jobs.list().is_empty() {
+            true => drop(self.quiet.get_or_insert_with(Instant::now)),
+            false => self.quiet = None,
+        }
+        self.quiet.is_some_and(|since| since.elapsed() > QUIET) || self.started.elapsed() > PATIENCE
+    }
+}
+
 impl Screenshot {
     pub(super) fn new(file: PathBuf) -> Self {
-        Screenshot { file, started: Instant::now(), quiet: None, asked: false, done: Arc::default() }
+        Screenshot { file, rest: Rest::new(), asked: false, done: Arc::default() }
     }
 
     /// Looks whether it is time, at the end of each frame.
@@ -35,13 +55,7 @@ impl Screenshot {
             return;
         }
         ctx.request_repaint_after(Duration::from_millis(50));
-        if jobs.list().is_empty() {
-            self.quiet.get_or_insert_with(Instant::now);
-        } else {
-            self.quiet = None
-        }
-        let rests = self.quiet.is_some_and(|since| since.elapsed() > QUIET);
-        if !self.asked && (rests || self.started.elapsed() > PATIENCE) {
+        if self.rest.is_reached(jobs) && !self.asked {
             self.asked = true;
             let (file, done, wake) = (self.file.clone(), self.done.clone(), ctx.clone());
             let take = ScreenshotCallback::new(move |picture| {
@@ -57,7 +71,8 @@ impl Screenshot {
     }
 }
 
-fn save(file: &Path, picture: &Arc<ColorImage>) -> Result<(), image::ImageError> {
+/// Writes a picture of the window as PNG.
+pub(super) fn save(file: &Path, picture: &ColorImage) -> Result<(), image::ImageError> {
     let [width, height] = picture.size.map(|side| side as u32);
     let bytes: Vec<u8> = picture.pixels.iter().flat_map(|pixel| [pixel.r(), pixel.g(), pixel.b()]).collect();
     image::save_buffer_with_format(
