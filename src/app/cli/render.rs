@@ -28,6 +28,7 @@ pub(crate) struct Args {
 }
 
 /// A picture to be made.
+#[cfg_attr(not(feature = "gui"), allow(dead_code, reason = "for what draws"))]
 pub(crate) struct Picture {
     /// The file, with the node behind a `#`.
     pub(crate) target: PathBuf,
