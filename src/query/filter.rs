@@ -345,6 +345,23 @@ fn is_the_same_single(text: &str) -> bool {
     matches!((text.parse::<f64>(), text.parse::<f32>()), (Ok(double), Ok(single)) if double as f32 == single)
 }
 
+/// Whether a number that a statement writes plainly, and so reads as a double, is that very number beside decimals of
+/// this type. DataFusion compares them as decimals with 15 digits behind the point (`coerce_numeric_type_to_decimal128`),
+/// and with room for 20 before it where integers stand in the same list.
+fn is_the_same_decimal(text: &str, precision: u8, scale: i8) -> bool {
+    const BEHIND: usize = 15;
+    const BEFORE: i16 = 20;
+    let (before, after) = (i16::from(precision) - i16::from(scale), i16::from(scale));
+    if before.max(BEFORE) + after.max(BEHIND as i16) > i16::from(arrow::datatypes::DECIMAL128_MAX_PRECISION) {
+        return false;
+    }
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    let part = part.trim_end_matches('0');
+    let exact = (part.len() <= BEHIND).then(|| format!("{whole}{part:0<BEHIND$}").parse::<i128>().ok());
+    let read = text.parse::<f64>().map(|double| (double * 10_f64.powi(BEHIND as i32)).round() as i128);
+    is_number(text) && exact.flatten().is_some() && exact.flatten() == read.ok()
+}
+
 /// A place in a row, and how its values are written.
 pub(super) struct Asked {
     place: String,
@@ -393,6 +410,11 @@ impl Asked {
             _ => match (self.decimal(text), self.plain()) {
                 // Between these and integers nothing is rounded, and there is room for both.
                 (Some(Type::Decimal128(_, ..=18)), _) if is_integer => text.to_owned(),
+                (Some(Type::Decimal128(..)), Type::Decimal128(digits, scale))
+                    if is_the_same_decimal(text, digits, scale) =>
+                {
+                    text.to_owned()
+                }
                 (Some(Type::Decimal128(digits, scale)), _) => {
                     format!("CAST({literal} AS DECIMAL({digits}, {scale}))")
                 }

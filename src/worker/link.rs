@@ -19,7 +19,7 @@ use parking_lot::Mutex;
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 /// How often a document's worker may die.
 const LIVES: u32 = 2;
@@ -34,13 +34,12 @@ static TROUBLED: Mutex<Vec<Weak<Link>>> = Mutex::new(Vec::new());
 
 /// How the reader of a document of these bytes ended for good, if it did.
 pub(super) fn crash_of(source: &Source) -> Option<Error> {
-    // Whoever draws does not wait; it looks again in the next frame.
-    troubled(source).find_map(|link| link.state.try_lock()?.closed.clone())
+    troubled(source).find_map(|link| link.closed.get().cloned())
 }
 
 /// Folders of what a document of these bytes names and its reader may not open.
 pub(super) fn refused_to(source: &Source) -> Vec<PathBuf> {
-    let mut all: Vec<PathBuf> = troubled(source).flat_map(|link| link.refused()).collect();
+    let mut all: Vec<PathBuf> = troubled(source).flat_map(|link| link.refused.lock().clone()).collect();
     all.sort();
     all.dedup();
     all
@@ -58,6 +57,10 @@ pub(super) struct Link {
     source: Source,
     limits: Limits,
     state: Mutex<Life>,
+    /// Why it stays closed, and what its readers might not open. Beside the state, which is held while a reader starts:
+    /// whoever draws does not wait for it.
+    closed: OnceLock<Error>,
+    refused: Mutex<Vec<PathBuf>>,
 }
 
 #[derive(Default)]
@@ -65,8 +68,6 @@ struct Life {
     connection: Option<Arc<Connection>>,
     generation: u64,
     deaths: u32,
-    /// Why it stays closed.
-    closed: Option<Error>,
 }
 
 /// The request that made something.
@@ -148,6 +149,8 @@ impl Link {
             source: source.clone(),
             limits: limits.clone(),
             state: Mutex::default(),
+            closed: OnceLock::new(),
+            refused: Mutex::default(),
         });
         loop {
             let connection = link.connection(task)?;
@@ -180,14 +183,9 @@ impl Link {
     /// Keeps it, if its reader was refused something.
     fn note_refusals(self: &Arc<Self>, connection: &Connection) {
         if connection.was_refused() {
+            *self.refused.lock() = connection.refused();
             self.is_troubled();
         }
-    }
-
-    /// What its reader may not open, as far as is known without waiting.
-    fn refused(&self) -> Vec<PathBuf> {
-        let life = self.state.try_lock();
-        life.and_then(|life| Some(life.connection.as_ref()?.refused())).unwrap_or_default()
     }
 
     fn document(&self, opened: Opened) -> Result<(Document, Level)> {
@@ -227,7 +225,7 @@ impl Link {
     fn connection(&self, task: &Task) -> Result<Arc<Connection>> {
         task.check()?;
         let mut life = self.state.lock();
-        if let Some(error) = &life.closed {
+        if let Some(error) = self.closed.get() {
             return Err(error.clone());
         }
         if let Some(connection) = &life.connection
@@ -268,10 +266,7 @@ impl Link {
         let error = Error::crashed(format!(
             "the reader of {name} crashed twice: {reason}; the file stays closed until it is opened again"
         ));
-        if life.closed.is_none() {
-            self.is_troubled();
-        }
-        Err(life.closed.get_or_insert(error).clone())
+        Err(self.close(error))
     }
 
     /// An answer that makes no sense is as good as a death: nothing of that worker is believed any more.
@@ -282,12 +277,16 @@ impl Link {
             connection.dismiss();
             let mut life = self.state.lock();
             life.deaths = LIVES;
-            if life.closed.is_none() {
-                self.is_troubled();
-            }
-            life.closed.get_or_insert(error.clone());
+            self.close(error.clone());
         }
         result
+    }
+
+    /// It stays closed, for the first reason that there was.
+    fn close(self: &Arc<Self>, error: Error) -> Error {
+        let error = self.closed.get_or_init(|| error).clone();
+        self.is_troubled();
+        error
     }
 
     /// A byte in words that the worker knows.
@@ -495,5 +494,35 @@ impl Drop for Handle {
         if at.generation == connection.generation {
             connection.release((at.request, self.ordinal));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_of_a_reader_waits_for_no_other_one() {
+        let source = Source::memory("a.pkl", vec![1]);
+        let link = Arc::new(Link {
+            spec: Spec::Bytes { name: "a.pkl".to_owned(), bytes: vec![1].into() },
+            options: Options::default(),
+            source: source.clone(),
+            limits: Limits::default(),
+            state: Mutex::default(),
+            closed: OnceLock::new(),
+            refused: Mutex::default(),
+        });
+        assert!(crash_of(&source).is_none() && refused_to(&source).is_empty());
+        link.refused.lock().push("/data/images".into());
+        // As while a reader is started.
+        let held = link.state.lock();
+        link.close(Error::crashed("the first reason"));
+        link.close(Error::crashed("another one"));
+        assert_eq!(crash_of(&source).map(|error| error.message()), Some("the first reason".to_owned()));
+        assert_eq!(refused_to(&source), [PathBuf::from("/data/images")]);
+        drop(held);
+        drop(link);
+        assert!(crash_of(&source).is_none(), "nobody has it any more");
     }
 }

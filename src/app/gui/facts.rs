@@ -32,6 +32,7 @@ pub(crate) fn icon(node: &Node) -> Icon {
             "folder" => Icon::Folder,
             "archive" => Icon::Archive,
             "module" => Icon::Module,
+            "sheet" => Icon::Table,
             "file" | "member" | "record" => guess(&node.name),
             _ => Icon::Group,
         },
@@ -123,6 +124,8 @@ fn group(node: &Node, sums: &mut Sums, jobs: &Jobs) -> String {
             Some(bytes) => display::bytes(bytes),
         },
         Children::Lazy(list) => match list.count() {
+            // What is told of once it is read.
+            Some(0) => String::new(),
             Some(count) => display::count(count),
             None => node.span.as_ref().map_or(String::new(), |s| display::bytes(s.end - s.start)),
         },

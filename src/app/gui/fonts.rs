@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use egui::epaint::ClippedShape;
-use egui::{Context, LayerId, Shape};
+use egui::{Context, Id, LayerId, Rect, Shape};
 use gander::jobs::{Jobs, Priority};
 use parking_lot::Mutex;
 
@@ -51,15 +51,28 @@ pub(crate) enum SystemFont {
     Unneeded,
     /// A job looks for it.
     Awaited(Found),
-    /// It is there, or there is none.
+    /// There is none, and nothing was drawn that is surely a text of such characters.
+    Missing,
+    /// It is there, or it was said that there is none.
     Settled,
 }
+
+/// Says that what is drawn there in this frame is what bytes would say if they were a text: nobody is told that a font is
+/// missing because of it.
+pub(crate) fn is_guessed(ctx: &Context, place: Rect) {
+    ctx.data_mut(|data| data.get_temp_mut_or_default::<Guessed>(Id::NULL).0.push(place));
+}
+
+/// The places of a frame where that is so.
+#[derive(Clone, Default)]
+struct Guessed(Vec<Rect>);
 
 impl SystemFont {
     /// At the end of a frame; words to say where there is no such font.
     pub(crate) fn step(&mut self, ctx: &Context, jobs: &Jobs) -> Option<&'static str> {
+        let guessed = ctx.data_mut(|data| data.remove_temp::<Guessed>(Id::NULL)).unwrap_or_default();
         match self {
-            SystemFont::Unneeded if is_needed(ctx) => {
+            SystemFont::Unneeded if is_needed(ctx, &Guessed::default()) => {
                 let (found, wake) = (Found::default(), ctx.clone());
                 *self = SystemFont::Awaited(found.clone());
                 jobs.run("", Priority::Background, move |_| {
@@ -70,34 +83,44 @@ impl SystemFont {
             }
             SystemFont::Awaited(found) => {
                 let font = found.lock().take()?;
-                *self = SystemFont::Settled;
                 match font {
                     Some(font) => {
                         theme::add_font(ctx, font);
-                        None
+                        *self = SystemFont::Settled;
                     }
-                    None => Some(
-                        "No font of this system has Chinese, Japanese or Korean characters: boxes stand for them",
-                    ),
+                    None => {
+                        *self = SystemFont::Missing;
+                        ctx.request_repaint();
+                    }
                 }
+                None
             }
-            SystemFont::Unneeded | SystemFont::Settled => None,
+            SystemFont::Missing if is_needed(ctx, &guessed) => {
+                *self = SystemFont::Settled;
+                Some(
+                    "No font of this system has Chinese, Japanese or Korean characters: boxes stand for them",
+                )
+            }
+            SystemFont::Unneeded | SystemFont::Missing | SystemFont::Settled => None,
         }
     }
 }
 
-/// Whether something of this frame has such characters.
-fn is_needed(ctx: &Context) -> bool {
+/// Whether something of this frame has such characters, but for what stands in these places.
+fn is_needed(ctx: &Context, guessed: &Guessed) -> bool {
     let layers: Vec<LayerId> = ctx.memory(|memory| memory.layer_ids().collect());
     ctx.graphics(|graphics| {
         let layers = layers.into_iter().chain([LayerId::background()]);
-        layers.filter_map(|layer| graphics.get(layer)).any(|list| list.all_entries().any(needs))
+        layers
+            .filter_map(|layer| graphics.get(layer))
+            .any(|list| list.all_entries().any(|clipped| needs(clipped, guessed)))
     })
 }
 
 /// Whether a shape has words in characters that the program's fonts do not have.
-fn needs(clipped: &ClippedShape) -> bool {
-    has_missing(&clipped.shape)
+fn needs(clipped: &ClippedShape, guessed: &Guessed) -> bool {
+    let is_guess = |place: &Rect| place.contains(clipped.shape.visual_bounding_rect().center());
+    has_missing(&clipped.shape) && !guessed.0.iter().any(is_guess)
 }
 
 fn has_missing(shape: &Shape) -> bool {
@@ -207,7 +230,11 @@ mod tests {
             output.textures_delta.clear();
             output.shapes
         };
-        assert!(shapes("列 1").iter().any(needs));
-        assert!(!shapes("column 1").iter().any(needs));
+        let needed = |text: &str, guessed: Vec<Rect>| {
+            shapes(text).iter().any(|clipped| needs(clipped, &Guessed(guessed.clone())))
+        };
+        assert!(needed("列 1", Vec::new()) && !needed("column 1", Vec::new()));
+        // What bytes would say as a text is none yet.
+        assert!(!needed("列 1", vec![Rect::EVERYTHING]) && needed("列 1", vec![Rect::NOTHING]));
     }
 }

@@ -82,7 +82,9 @@ impl Query {
         if of_file.is_empty() || of_node.is_empty() {
             return self.score(node, path);
         }
-        Query { words: of_node, ..self.clone() }.score(node, path)
+        // What lies in that file stands before whatever else has these letters somewhere.
+        let of_file = i32::try_from(of_file.len()).unwrap_or(0);
+        Query { words: of_node, ..self.clone() }.score(node, path).map(|score| score + 200 * of_file)
     }
 
     /// How well a node fits by itself; `None` where it does not.
@@ -118,7 +120,7 @@ impl Query {
         }
         let full = if path.is_empty() { node.name.as_str() } else { path };
         // What holds values stands before the modules that hold it.
-        let first = if node.content.is_some() { 30 } else { 0 };
+        let first = if node.content.is_some() { 60 } else { 0 };
         self.words.iter().try_fold(first, |sum, word| fuzzy(word, full).map(|score| sum + score))
     }
 }
@@ -307,6 +309,16 @@ mod tests {
         let node = Node::new("q_proj", "tensor");
         let scored = |file: &str| Query::parse("ft q_proj").score_in(file, &node, "layers.0.q_proj");
         assert!(scored("model_ft.safetensors").is_some() && scored("base.safetensors").is_none());
+        // What holds values stands before its module, and all of that file before what has its letters elsewhere.
+        let values = gander::data::content::Content::Bytes(gander::Source::memory("x", vec![0]));
+        let tensor = Node::new("weight", "tensor").content(values);
+        let query = Query::parse("ft q_proj");
+        let path = "model.layers.0.self_attn.q_proj";
+        let weight = format!("{path}.weight");
+        let in_file = query.score_in("ft.safetensors", &tensor, &weight);
+        let module = query.score_in("ft.safetensors", &node, path);
+        let elsewhere = query.score_in("base.safetensors", &tensor, &weight);
+        assert!(in_file > module && module > elsewhere, "{in_file:?} {module:?} {elsewhere:?}");
         assert!(Query::parse("qp").score(&Node::new("q_proj", "tensor"), "").is_some());
     }
 

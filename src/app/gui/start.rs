@@ -35,11 +35,12 @@ pub(crate) fn ui(ui: &mut Ui, recent: &[Recent], actions: &mut Vec<Action>) {
                 ui.set_width(width);
                 welcome(ui, actions);
                 ui.add_space(space::S6);
-                kinds(ui);
+                // Who was here before wants those; the long list is for who was not.
                 if !recent.is_empty() {
-                    ui.add_space(space::S6);
                     recent_files(ui, recent, actions);
+                    ui.add_space(space::S6);
                 }
+                kinds(ui);
                 ui.add_space(space::S6);
             });
         });
@@ -153,14 +154,23 @@ enum Line {
     Arrays,
     Models,
     Images,
+    Video,
     Sound,
     Texts,
     Archives,
 }
 
 impl Line {
-    const ALL: [Line; 7] =
-        [Line::Tables, Line::Arrays, Line::Models, Line::Images, Line::Sound, Line::Texts, Line::Archives];
+    const ALL: [Line; 8] = [
+        Line::Tables,
+        Line::Arrays,
+        Line::Models,
+        Line::Images,
+        Line::Video,
+        Line::Sound,
+        Line::Texts,
+        Line::Archives,
+    ];
 
     fn look(self) -> (Icon, &'static str) {
         match self {
@@ -168,7 +178,8 @@ impl Line {
             Line::Arrays => (Icon::Array, "Arrays"),
             Line::Models => (Icon::Tensor, "Models"),
             Line::Images => (Icon::Image, "Images"),
-            Line::Sound => (Icon::Play, "Sound"),
+            Line::Video => (Icon::Play, "Video"),
+            Line::Sound => (Icon::Histogram, "Sound"),
             Line::Texts => (Icon::Document, "Text"),
             Line::Archives => (Icon::Archive, "Archives"),
         }
@@ -181,10 +192,12 @@ fn line_of(format: &Format) -> Option<Line> {
     // Containers name no kind.
     let containers = ["gzip", "zstd", "bzip2", "xz", "lz4", "zlib", "zip", "tar"];
     let kind = format.reads.iter().find(|kind| !matches!(kind, Kind::Group | Kind::Bytes));
+    let is_of = |word: &str| format.mime.iter().any(|mime| mime.starts_with(word));
     match kind.or(format.reads.first()) {
         _ if containers.contains(&format.id) => Some(Line::Archives),
         _ if format.holds_weights => Some(Line::Models),
-        _ if format.mime.iter().any(|mime| mime.starts_with("audio/")) => Some(Line::Sound),
+        _ if is_of("audio/") => Some(Line::Sound),
+        _ if is_of("video/") => Some(Line::Video),
         Some(Kind::Table) => Some(Line::Tables),
         Some(Kind::Array) => Some(Line::Arrays),
         Some(Kind::Image) => Some(Line::Images),
@@ -195,14 +208,14 @@ fn line_of(format: &Format) -> Option<Line> {
     }
 }
 
-/// The formats of a line: by their usual ending, or by name where they are folders or have none.
+/// The formats of a line: by their usual ending, and behind these by name where they are folders or have none.
 fn names(line: Line) -> Vec<&'static str> {
     let formats = FORMATS.iter().filter(|format| line_of(format) == Some(line));
-    let mut names: Vec<&str> =
-        formats.map(|format| format.extensions.first().copied().unwrap_or(format.name)).collect();
+    let (files, others): (Vec<&Format>, Vec<&Format>) =
+        formats.partition(|format| !format.extensions.is_empty());
+    let endings = files.into_iter().filter_map(|format| format.extensions.first().copied());
     let mut seen = HashSet::new();
-    names.retain(|name| seen.insert(*name));
-    names
+    endings.chain(others.into_iter().map(|format| format.name)).filter(|name| seen.insert(*name)).collect()
 }
 
 fn recent_files(ui: &mut Ui, recent: &[Recent], actions: &mut Vec<Action>) {

@@ -4,7 +4,7 @@
 //!   are scrolled; [`rows`]: rows of one height within a scroll area;
 //! - [`LongText`]: a text of any length; [`json`]: JSON as the text that it is, [`JsonTree`]: the same as a tree;
 //! - [`canvas`]: a camera over a plane of elements, for heat maps and images;
-//! - [`drop_down`]: a button that opens a menu; [`splitter`]: the border between two parts; [`TabLook`]: a tab of a strip;
+//! - [`drop_down`]: a button that opens a menu; [`spin_button`]: a number with a name; [`splitter`]: the border between two parts; [`TabLook`]: a tab of a strip;
 //! - [`spoken_line`]: what is painted, for screen readers; [`keys`]: tables of keys;
 //! - [`svg`]: what was painted as a drawing;
 //! - [`elided`]: a line of text that is cut where it does not fit; [`key_value`]: a name and a value in a row.
@@ -21,6 +21,7 @@ mod list;
 pub(crate) mod long_text;
 pub(crate) mod rows;
 mod scroll;
+mod spin_button;
 mod splitter;
 mod spoken;
 mod svg;
@@ -33,6 +34,7 @@ pub(crate) use keys::{KeyLine, Keys};
 pub(crate) use list::List;
 pub(crate) use long_text::LongText;
 pub(crate) use scroll::{RowPosition, ScrollBar, Scrolled};
+pub(crate) use spin_button::spin_button;
 pub(crate) use splitter::splitter;
 pub(crate) use spoken::spoken_line;
 pub(crate) use svg::svg;

@@ -58,6 +58,14 @@ impl Composite {
         channels
     }
 
+    /// Which channel a frame is; `None` where frames go through none.
+    pub fn channel_of(info: &ImageInfo, frame: u64) -> Option<usize> {
+        let at = axis(info)?;
+        let (count, _) = info.frame_axes.get(at)?;
+        let step = info.frame_axes.iter().skip(at + 1).map(|(len, _)| *len).product::<u64>().max(1);
+        usize::try_from(frame.checked_div(step)?.checked_rem(*count)?).ok()
+    }
+
     /// The picture with these channels.
     ///
     /// # Errors
@@ -203,6 +211,8 @@ mod tests {
         };
         let mut channels = Composite::channels(&info);
         assert_eq!(channels.len(), 3);
+        // Two planes of each channel, six frames a point in time.
+        assert_eq!([0, 1, 2, 5, 6, 9].map(|n| Composite::channel_of(&info, n)), [0, 0, 1, 2, 0, 1].map(Some));
         assert_eq!(channels[1].colour, Some([0, 255, 0]));
         channels[1].shown = false;
         channels[2].window = Some((0.0, 22.0));

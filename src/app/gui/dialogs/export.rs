@@ -182,7 +182,10 @@ impl Export {
         // A small window scrolls the form; where it goes and what can be done stays in sight below it.
         let lossy = self.considered.as_ref().is_some_and(|plan| plan.is_lossy());
         let foot = if lossy { 320.0 } else { 290.0 };
-        let height = (ui.ctx().content_rect().height() - foot).max(120.0);
+        // Of those the rows below the form, where the dialog is as high as it gets.
+        let below = foot - 125.0;
+        let height = ui.ctx().content_rect().height() - foot;
+        let height = height.min(ui.available_height() - below).max(120.0);
         egui::ScrollArea::vertical().id_salt("form").max_height(height).auto_shrink([false, true]).show(
             ui,
             |ui| {

@@ -9,6 +9,7 @@ use crate::gui::commands::Action;
 use crate::gui::number_format::NumberFormat;
 use crate::gui::settings::{MEMORY, Problem, SCALES, Settings, Word};
 use crate::gui::theme::{self, Severity, Theme, space};
+use crate::gui::ui::spin_button;
 use crate::isolation;
 
 /// The width of what is chosen from a list.
@@ -100,8 +101,7 @@ impl SettingsForm {
         });
         row(ui, "Memory", |ui| {
             let value = egui::DragValue::new(&mut self.now.memory).range(MEMORY).speed(0.05).suffix(" GB");
-            let response = ui.add(value.max_decimals(2));
-            response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::SpinButton, true, "Memory, in GB"));
+            spin_button(ui, "Memory, in GB", value.max_decimals(2));
             ui.label(theme::dim(Theme::of(ui), "for what was read and decoded"));
         });
         if isolation::CAN {

@@ -3,6 +3,7 @@
 use egui::{CursorIcon, Event, EventFilter, PointerButton, Pos2, Response, Sense, Ui};
 
 use super::keys::Command;
+use super::menu::asks_head_menu;
 use super::model::GridModel;
 use super::selection::{Kind, Step};
 use super::view::View;
@@ -269,7 +270,7 @@ impl Grid {
                 self.pick_column(shown.position, shift);
                 result.response.request_focus();
             }
-        } else if head.secondary_clicked()
+        } else if asks_head_menu(ui, head)
             && let Some(shown) = view.column_at(at.x)
         {
             self.target = Some(Target::Head(shown.column));

@@ -43,6 +43,12 @@ enum MenuChoice {
     SelectAll,
 }
 
+/// Whether somebody asks for the menu of a head: also by a click on what stands in it and takes clicks itself.
+pub(super) fn asks_head_menu(ui: &Ui, head: &egui::Response) -> bool {
+    head.secondary_clicked()
+        || (head.contains_pointer() && ui.input(|input| input.pointer.secondary_clicked()))
+}
+
 impl Grid {
     /// Shows the menus and does what is chosen.
     pub(super) fn menus(
@@ -73,6 +79,10 @@ impl Grid {
         let id = ui.scope_id();
         if let Some(head) = ui.ctx().read_response(id.with("head")) {
             let menu = egui::Popup::context_menu(&head);
+            let menu = match asks_head_menu(ui, &head) {
+                true => menu.open_memory(Some(egui::SetOpenCommand::Bool(true))),
+                false => menu,
+            };
             let shown = match self.target {
                 Some(Target::Head(column)) if by_key => self.columns.position(column),
                 _ => None,

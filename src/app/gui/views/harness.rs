@@ -145,7 +145,7 @@ impl<V: View + ?Sized> ViewHarness<V> {
 }
 
 /// Frames until the jobs are done and what they brought is drawn.
-pub(super) fn settle(harness: &mut Harness<'_, ViewHarness>) {
+pub(super) fn settle<V: View + ?Sized>(harness: &mut Harness<'_, ViewHarness<V>>) {
     let started = Instant::now();
     let mut calm = 0;
     while calm < 4 {
@@ -181,11 +181,11 @@ pub(super) fn click(harness: &mut Harness<'_, ViewHarness>, at: Pos2) {
 
 /// Presses every key with every modifier: those of `table` and of the view's commands change what `state` tells, and no
 /// others do. `stand` brings the view to where all of them can, with the keyboard in it.
-pub(super) fn check_keys(
-    harness: &mut Harness<'_, ViewHarness>,
+pub(super) fn check_keys<V: View + ?Sized>(
+    harness: &mut Harness<'_, ViewHarness<V>>,
     table: &[KeyboardShortcut],
-    stand: impl Fn(&mut Harness<'_, ViewHarness>),
-    state: impl Fn(&Harness<'_, ViewHarness>) -> String,
+    stand: impl Fn(&mut Harness<'_, ViewHarness<V>>),
+    state: impl Fn(&Harness<'_, ViewHarness<V>>) -> String,
 ) {
     let commands = harness.state().view.commands();
     let own: Vec<KeyboardShortcut> = commands.iter().filter_map(|label| label.keys).collect();

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use egui::{Key, Rect, Ui, UiBuilder, pos2, vec2};
 use gander::bytes::display;
-use gander::data::adapt::{FrameArray, Managed, Overview};
+use gander::data::adapt::{Composite, FrameArray, Managed, Overview};
 use gander::data::axes::{AxisCoordinates, PlaneHeadings};
 use gander::data::content::array::Axis;
 use gander::data::content::{Array, Image, ImageInfo};
@@ -186,8 +186,17 @@ impl ImageView {
         }
         let long = self.mapping.others(true).into_iter().filter(|&axis| self.mapping.shape()[axis] > 1);
         let words =
-            long.map(|axis| format!("{} {}", self.dims.coordinates.name(axis), self.mapping.shape()[axis]));
-        words.collect::<Vec<_>>().join(" × ")
+            long.map(|axis| format!("{} × {}", self.mapping.shape()[axis], self.dims.coordinates.name(axis)));
+        let mut words: Vec<String> = words.collect();
+        words.extend(self.channel_name());
+        words.join(" · ")
+    }
+
+    /// What the channel is called that is shown alone.
+    fn channel_name(&self) -> Option<String> {
+        let info = self.image.info();
+        let channel = info.frame_channels.get(Composite::channel_of(info, self.number())?)?;
+        Some(channel.name.clone()).filter(|name| !name.is_empty() && !self.channels.on)
     }
 
     /// Goes to a frame by its number, to a pixel of this frame, or to a pixel by its full index.
@@ -461,7 +470,7 @@ const COMMANDS: &[ViewCommand<ImageView>] = &[
         view.mode = Mode::Histogram;
         true
     }),
-    ViewCommand::new(Label::new("Upright, or as stored", Icon::FlipVertical), |view, _| {
+    ViewCommand::new(Label::new("Right way up, or as stored", Icon::FlipVertical), |view, _| {
         view.upright.as_stored ^= true;
         view.upright.asked != Orientation::default()
     }),
@@ -502,7 +511,9 @@ impl View for ImageView {
         let info = self.image.info();
         let frames = if info.frames > 1 { format!(" · {}", self.frames_words()) } else { String::new() };
         let [height, width, _] = self.sides();
-        let channels = display::plural(u64::from(info.channels), "channel");
+        // Where frames go through channels, what each pixel of a frame has is something else.
+        let is_each = Composite::channel_of(info, 0).is_some();
+        let channels = display::plural(u64::from(info.channels), if is_each { "sample" } else { "channel" });
         cx.status.facts = match &info.video {
             Some(video) => {
                 let at = video.times.get(self.number() as usize).copied().unwrap_or(0.0);

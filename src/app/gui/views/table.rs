@@ -572,6 +572,7 @@ const COMMANDS: &[ViewCommand<TableView>] = &[
         view.sheet_mut().grid.set_wrap(!wrap);
         view.mode == Mode::Table
     }),
+    ViewCommand::new(Label::new("Options of the reader…", Icon::Sliders), |view, cx| view.open_options(cx)),
     ViewCommand::new(EARLIER, |view, _| view.step_version(-1)),
     ViewCommand::new(LATER, |view, _| view.step_version(1)),
 ];

@@ -559,7 +559,10 @@ impl TextView {
             response.request_focus();
         }
         if response.has_focus() {
-            let filter = EventFilter { horizontal_arrows: true, vertical_arrows: true, ..Default::default() };
+            // Escape lets go of what is selected first, and then of the keyboard.
+            let escape = self.selection().is_some();
+            let filter =
+                EventFilter { horizontal_arrows: true, vertical_arrows: true, escape, ..Default::default() };
             ui.memory_mut(|memory| memory.set_focus_lock_filter(response.id, filter));
             self.keys(ui);
         }

@@ -171,6 +171,26 @@ fn the_dialog_exports_a_table() {
 }
 
 #[test]
+fn what_stands_below_the_form_of_an_export_never_collides() {
+    for size in [vec2(560.0, 420.0), vec2(1000.0, 700.0), vec2(1900.0, 1200.0)] {
+        let mut harness = window_of(&[&fixture("showcase/people.csv")], Session::default(), size);
+        harness.key_press_modifiers(Modifiers::COMMAND, Key::E);
+        settle(&mut harness);
+        // The format with the most options.
+        press(&mut harness, "Parquet");
+        settle(&mut harness);
+        let place = harness.get_by_role_and_label(Role::TextInput, "To").rect();
+        let tick = harness.get_by(|node| {
+            let label = node.label();
+            node.role() == Role::CheckBox && label.is_some_and(|label| label.starts_with("Verify"))
+        });
+        let (tick, button) = (tick.rect(), harness.get_by_role_and_label(Role::Button, "Export").rect());
+        assert!(place.bottom() <= tick.top() && tick.bottom() <= button.top(), "{place} {tick} {button}");
+        assert!(button.bottom() <= size.y, "{size}: {button}");
+    }
+}
+
+#[test]
 fn an_export_goes_on_when_its_dialog_is_closed() {
     let (folder, mut harness) = opened();
     let path = folder.path().join("numbers.npy");
@@ -407,6 +427,44 @@ fn planes_of_a_volume_are_pictures_of_their_own() {
         planes.filter_map(|node| node.accesskit_node().label()).collect();
     assert_eq!(planes.len(), 3, "{planes:?}");
     assert!(planes.iter().all(|words| words.contains("the plane ")), "{planes:?}");
+}
+
+#[test]
+fn the_selection_the_filtered_table_all_of_it_and_a_slice_are_choices() {
+    let (_folder, mut harness) = opened();
+    harness.key_press_modifiers(Modifiers::ALT, Key::F);
+    settle(&mut harness);
+    let field = "Filter expression (SQL WHERE)";
+    harness.get_by_role_and_label(Role::TextInput, field).focus();
+    harness.step();
+    harness.get_by_role_and_label(Role::TextInput, field).type_text("x > 0");
+    harness.key_press(Key::Enter);
+    until(&mut harness, "it is filtered", |harness| is_said(harness, "2 of 3 rows"));
+    let at = harness.get_by_role_and_label(Role::GridCell, "name, 0").rect().center();
+    harness.drag_at(at);
+    harness.drop_at(at);
+    harness.step();
+    harness.key_press_modifiers(Modifiers::SHIFT, Key::ArrowDown);
+    settle(&mut harness);
+    harness.key_press_modifiers(Modifiers::COMMAND, Key::E);
+    settle(&mut harness);
+    let choices = labels(&harness, Role::RadioButton);
+    for choice in ["the selection: 2 ", "the filtered table: 2 rows", "all of table.csv"] {
+        assert!(choices.iter().any(|words| words.starts_with(choice)), "{choice}: {choices:?}");
+    }
+    let mut harness = window(&[&fixture("showcase/volume.npz")]);
+    harness
+        .get_by(|node| {
+            node.role() == Role::TreeItem && node.label().is_some_and(|l| l.starts_with("density"))
+        })
+        .click();
+    settle(&mut harness);
+    harness.key_press_modifiers(Modifiers::COMMAND, Key::E);
+    settle(&mut harness);
+    let choices = labels(&harness, Role::RadioButton);
+    for choice in ["the slice [", "this node: density", "all of volume.npz"] {
+        assert!(choices.iter().any(|words| words.starts_with(choice)), "{choice}: {choices:?}");
+    }
 }
 
 #[test]

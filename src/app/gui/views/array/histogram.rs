@@ -23,7 +23,7 @@ use super::loader::{Loader, SliceKey, SliceValue};
 use super::plotting::calm;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Severity, Theme, size, space};
-use crate::gui::ui::drop_down;
+use crate::gui::ui::{drop_down, spin_button};
 
 /// What is counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -487,13 +487,7 @@ impl Histogram {
                     let mut changed = false;
                     for (name, end) in [("Lowest value", &mut low), ("Highest value", &mut high)] {
                         let drag = egui::DragValue::new(end).speed(speed).custom_formatter(|n, _| brief(n));
-                        let response = ui.add(drag);
-                        response.widget_info(|| {
-                            let mut info = egui::WidgetInfo::new(egui::Role::SpinButton);
-                            info.label = Some(name.to_owned());
-                            info
-                        });
-                        changed |= response.changed();
+                        changed |= spin_button(ui, name, drag).changed();
                     }
                     if changed {
                         choice.range = ColorRange::Hand(low, high);

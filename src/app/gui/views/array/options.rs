@@ -17,7 +17,7 @@ use super::upright::{Upright, upright_choices, upright_words};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
 use crate::gui::ui::canvas::{Camera, Cells};
-use crate::gui::ui::{drop_down, drop_form};
+use crate::gui::ui::{drop_down, drop_form, spin_button};
 
 /// From here on the modes stand side by side.
 const WIDE: f32 = 480.0;
@@ -486,13 +486,7 @@ fn range_menu(ui: &mut Ui, choice: &mut HeatMapSpec, summary: Option<&ValueSumma
         let mut changed = false;
         for (name, end) in [("Lowest value", &mut low), ("Highest value", &mut high)] {
             let drag = DragValue::new(end).speed(speed).max_decimals(9);
-            let response = ui.add(drag);
-            response.widget_info(|| {
-                let mut info = egui::WidgetInfo::new(egui::Role::SpinButton);
-                info.label = Some(name.to_owned());
-                info
-            });
-            changed |= response.changed();
+            changed |= spin_button(ui, name, drag).changed();
         }
         if changed {
             choice.range = ColorRange::Hand(low, high);
@@ -719,13 +713,8 @@ pub(in super::super) fn window_choice(
     ui.horizontal(|ui| {
         for (name, number) in [("level", &mut level), ("window", &mut width)] {
             ui.label(name);
-            let response = ui.add(DragValue::new(number).speed(span / 200.0).max_decimals(6));
-            response.widget_info(|| {
-                let mut info = egui::WidgetInfo::new(egui::Role::SpinButton);
-                info.label = Some(name.to_owned());
-                info
-            });
-            changed |= response.changed();
+            let drag = DragValue::new(number).speed(span / 200.0).max_decimals(6);
+            changed |= spin_button(ui, name, drag).changed();
         }
     });
     if changed {

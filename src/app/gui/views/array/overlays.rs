@@ -371,6 +371,12 @@ fn rect_inside(rect: Rect, outer: Rect) -> egui::Vec2 {
     )
 }
 
+/// Where a picture ends: its white is the colour of the ground in light colours.
+pub(super) fn border(ui: &Ui, sight: &Viewport) {
+    let painter = ui.painter_at(sight.rect.expand(1.0));
+    painter.rect_stroke(sight.picture(), 0.0, Theme::of(ui).hairline(), StrokeKind::Outside);
+}
+
 /// Frames an element, so that it can be seen on any colour.
 pub(super) fn frame(ui: &Ui, sight: &Viewport, column: u64, row: u64) {
     let cell = sight.place([column as f64, row as f64, 1.0, 1.0]);

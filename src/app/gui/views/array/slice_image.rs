@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use egui::{Rect, Sense, Ui, UiBuilder, pos2, vec2};
+use egui::{Rect, Sense, Ui, UiBuilder, Vec2, pos2, vec2};
 use gander::bytes::display::brief;
 use gander::bytes::error::Error;
 use gander::data::axes::AxisCoordinates;
@@ -38,6 +38,9 @@ const OVERVIEW: u64 = 1024;
 const SUMMARISED: u64 = 64 << 20;
 /// The largest element when all is in sight, in points.
 const LARGEST_FITTED: f64 = 64.0;
+
+/// A picture with less room has no rulers.
+const RULED: Vec2 = vec2(140.0, 116.0);
 
 /// A slice of two axes as a picture that is zoomed and moved, with what stands over it.
 #[derive(Default)]
@@ -236,6 +239,8 @@ impl SliceImage {
         let heat = matches!(shown_slice.style, RenderSpec::HeatMap(_));
         let placed = |axis: Option<usize>| axis.is_some_and(|axis| shown_slice.coordinates.is_placed(axis));
         let ruled = heat || placed(shown_slice.slice.rows) || placed(shown_slice.slice.columns);
+        // Where rulers would leave nothing of the picture, it has all the room.
+        let ruled = ruled && outer.width() >= RULED.x && outer.height() >= RULED.y;
         let mut rect = if ruled { frame(ui, outer, shown_slice, heat) } else { outer.shrink(space::S3) };
         let norms = heat && self.strips.shown && shown_slice.cross.is_none();
         if norms {
@@ -283,7 +288,7 @@ impl SliceImage {
         self.say_state(ui, rect, &got);
     }
 
-    /// MatchingColumns the picture if it is to be fitted, and goes where it was sent.
+    /// Fits the picture if it is to be fitted, and goes where it was sent.
     fn aim(&mut self, rect: Rect, plane: [f64; 2]) {
         if self.camera.fit {
             self.camera.fit_into(rect, plane, LARGEST_FITTED);
@@ -541,6 +546,9 @@ impl SliceImage {
         beside: f32,
     ) {
         let slice = shown_slice.slice;
+        if matches!(shown_slice.style, RenderSpec::Image(_)) {
+            overlays::border(ui, sight);
+        }
         let known = self.known(slice, shown_slice.style.part());
         if known.is_none()
             && let (RenderSpec::HeatMap(choice), Some(summary)) = (&shown_slice.style, &self.before)

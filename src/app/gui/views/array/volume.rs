@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use egui::{Align, DragValue, Label, Layout, Rect, Ui, UiBuilder, pos2, vec2};
+use egui::{Align, DragValue, Label, Layout, Rect, Sense, Ui, UiBuilder, pos2, vec2};
 use gander::data::axes::{AxisCoordinates, AxisKind, PlaneHeadings};
 use gander::data::content::Array;
 use gander::data::numbers::{ComplexPart, is_nan};
@@ -229,7 +229,11 @@ impl Volume {
             let name = shown.coordinates.name(axis);
             let row = vec2(ui.available_width(), size::ROW);
             ui.allocate_ui_with_layout(row, Layout::left_to_right(Align::Center), |ui| {
-                ui.add_sized(vec2(90.0, size::ROW), Label::new(theme::dim(theme, &name)).truncate());
+                let name_room = (ui.available_width() * 0.3).min(90.0);
+                let (place, _) = ui.allocate_exact_size(vec2(name_room, size::ROW), Sense::hover());
+                let layout = Layout::left_to_right(Align::Center);
+                let mut cell = ui.new_child(UiBuilder::new().max_rect(place).layout(layout).id_salt(axis));
+                cell.add(Label::new(theme::dim(theme, &name)).truncate());
                 let mut at = index[axis];
                 let response = ui.add(DragValue::new(&mut at).range(0..=len - 1).speed(0.2));
                 response.widget_info(|| {

@@ -15,7 +15,11 @@ use gander::data::format::Data;
 
 use crate::gui::commands::Action;
 use crate::gui::target::{ExportSource, Request};
-use crate::gui::views::harness::{ViewHarness, bench, click, frame_times, picture, settle, wheel};
+use crate::gui::ui::keys;
+use crate::gui::views::harness::{
+    ViewHarness, bench, check_keys, click, frame_times, picture, settle, wheel,
+};
+use crate::gui::views::keys::{GALLERY_COLLAPSE, GALLERY_KEYS};
 
 const CLASSES: [&str; 3] = ["cat", "dog", "goose"];
 
@@ -131,6 +135,29 @@ fn ranges_and_single_rows_are_selected() {
     harness.key_press_modifiers(Modifiers::COMMAND, Key::A);
     settle(&mut harness);
     assert_eq!(harness.state().status.facts, "300 selected");
+}
+
+#[test]
+fn every_key_of_galleries_works_and_no_other() {
+    let mut harness = gallery(1000);
+    let state = |harness: &Harness<'_, ViewHarness>| {
+        let bench = harness.state();
+        let (status, kept) = (&bench.status, bench.view.save());
+        let (mode, flags) = (&kept["mode"], &kept["gallery"]["flags"]);
+        format!("{} {} {mode} {flags} {}", status.under, status.facts, bench.actions.len())
+    };
+    // Two tiles in the middle, so that there is something on every side and one of two can stay alone.
+    let stand = |harness: &mut Harness<'_, ViewHarness>| {
+        assert!(harness.state_mut().run("Show a gallery"));
+        assert!(harness.state_mut().ask(&Request::GoTo("500".to_owned())));
+        settle(harness);
+        harness.key_press_modifiers(Modifiers::SHIFT, Key::ArrowRight);
+        settle(harness);
+        assert_eq!(harness.state().status.facts, "2 selected");
+    };
+    let mut table = keys::shortcuts(GALLERY_KEYS);
+    table.extend(keys::shortcuts(GALLERY_COLLAPSE));
+    check_keys(&mut harness, &table, stand, state);
 }
 
 #[test]

@@ -5,7 +5,9 @@ use gander::data::content::Content;
 use gander::data::content::graph::{Builder, Dimension, Graph, Operation, Port};
 
 use super::*;
+use crate::gui::ui::keys;
 use crate::gui::views::harness::{ViewHarness, bench, settle};
+use crate::gui::views::keys::GRAPH_KEYS;
 
 /// Two blocks of three nodes each between an input and an output: `x → [conv → norm → relu] → [conv → norm → relu] → y`.
 fn blocks() -> Graph {
@@ -63,6 +65,36 @@ fn branch() -> Graph {
             ..Operation::default()
         })
         .unwrap();
+    builder.finish()
+}
+
+/// Three groups beside each other, all in one group: `x → Split → [a | b | c] → Concat → y`.
+fn beside() -> Graph {
+    let mut builder = Builder::new("beside");
+    let [x, parted, y] = ["x", "parted", "y"].map(|name| builder.value(name).unwrap());
+    let (mut steps, mut ends) = (vec![("Split", "all".to_owned(), vec![x], parted)], Vec::new());
+    for part in ["a", "b", "c"] {
+        let [inside, end] = ["inside", "end"].map(|name| builder.value(&format!("{part}.{name}")).unwrap());
+        let group = format!("all/{part}");
+        steps.push(("Relu", group.clone(), vec![parted], inside));
+        steps.push(("Sigmoid", group, vec![inside], end));
+        ends.push(end);
+    }
+    steps.push(("Concat", "all".to_owned(), ends, y));
+    builder.input(x);
+    for (operator, group, inputs, output) in steps {
+        builder
+            .node(Operation {
+                name: format!("/{group}/{operator}").into(),
+                operator: operator.into(),
+                group: group.into(),
+                inputs: inputs.into_iter().map(Port::of).collect(),
+                outputs: vec![Port::of(output)],
+                ..Operation::default()
+            })
+            .unwrap();
+    }
+    builder.output(y);
     builder.finish()
 }
 
@@ -215,6 +247,45 @@ fn arrows_follow_the_edges() {
     harness.key_press(Key::Escape);
     harness.step();
     assert_eq!(harness.state().view.shown.selected, None);
+}
+
+#[test]
+fn every_key_of_graphs_works_and_no_other() {
+    let mut harness = shown(beside());
+    let part = |harness: &Harness<'_, ViewHarness<GraphView>>, path: &str| {
+        let shown = &harness.state().view.shown;
+        let of = shown.outlined.peek(&false).ready().unwrap();
+        let is = |group: &GroupId| of.outline.group(*group).is_some_and(|group| &*group.path == path);
+        let groups =
+            shown.scene.iter().flat_map(|scene| &scene.layout.boxes).filter_map(|one| match one.item {
+                Item::Group(group) => Some(group),
+                _ => None,
+            });
+        groups.into_iter().find(is).unwrap()
+    };
+    let (all, middle) = (part(&harness, "all"), part(&harness, "all/b"));
+    let open = BTreeSet::from([all]);
+    harness.state_mut().view.shown.open = Some(open.clone());
+    calm(&mut harness);
+    // Closer than all in sight, so that it can be fitted.
+    (0..3).for_each(|_| assert!(harness.state_mut().view.zoom(Some(1.1))));
+    let camera = harness.state().view.camera;
+    let state = |harness: &Harness<'_, ViewHarness<GraphView>>| {
+        let view = &harness.state().view;
+        format!("{} {:?}", view.save(), view.shown.selected)
+    };
+    // On a closed group that has others on every side, inside an open one.
+    let stand = |harness: &mut Harness<'_, ViewHarness<GraphView>>| {
+        let view = &mut harness.state_mut().view;
+        (view.camera, view.shown.open, view.shown.anchor) = (camera, Some(open.clone()), None);
+        view.shown.selected = Some(Item::Group(middle));
+        harness.get_by_label("Graph of 8 nodes").focus();
+        calm(harness);
+        let view = &mut harness.state_mut().view;
+        (view.camera, view.shown.selected) = (camera, Some(Item::Group(middle)));
+    };
+    let table = keys::shortcuts(GRAPH_KEYS);
+    crate::gui::views::harness::check_keys(&mut harness, &table, stand, state);
 }
 
 #[test]

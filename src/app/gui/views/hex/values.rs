@@ -5,6 +5,7 @@ use egui::{Align2, Rect, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 use gander::data::cell;
 use gander::data::dtype::{DType, Mini};
 
+use crate::gui::fonts;
 use crate::gui::theme::{self, Theme, size, space};
 use crate::gui::ui::{elided, paint_elided};
 
@@ -136,9 +137,11 @@ pub(super) fn ui(ui: &mut Ui, offset: u64, bytes: &[u8]) {
     }
     ui.add_space(theme::space::S3);
     theme::section_head(ui, "Text", None);
+    let top = ui.cursor().min;
     for (name, text) in texts(bytes) {
         row(ui, name, [&text, ""], false);
     }
+    fonts::is_guessed(ui.ctx(), Rect::from_min_max(top, ui.min_rect().max));
 }
 
 /// A line of the table: a name and two values, each in a column of its own. One value alone takes the place of both.

@@ -95,7 +95,7 @@ fn each_axis_that_frames_go_through_has_its_own_slider() {
     let image: Arc<dyn Image> = Arc::new(Drawn { info, delay: Duration::ZERO });
     let mut harness = bench("a", Content::Image(image.clone()));
     settle(&mut harness);
-    assert_eq!(harness.state().status.facts, "64 × 48 · 4 channels · 16 bits · t 3 × z 4");
+    assert_eq!(harness.state().status.facts, "64 × 48 · 4 channels · 16 bits · 3 × t · 4 × z");
     // A body is opened in its middle, a film at its beginning.
     harness.get_by_label("t 0/3: 0 s");
     harness.get_by_label("z 2/4: 10 µm");
@@ -123,7 +123,7 @@ fn each_axis_that_frames_go_through_has_its_own_slider() {
 fn channels_of_a_microscope_have_their_names() {
     let mut harness = bench("a", fixture("zarr/image_v05.ome.zarr"));
     settle(&mut harness);
-    assert_eq!(harness.state().status.facts, "48 × 32 · 1 channel · 16 bits · c 2");
+    assert_eq!(harness.state().status.facts, "48 × 32 · 1 sample · 16 bits · 2 × c · DAPI");
     harness.get_by_label("c 0/2: DAPI");
     assert!(harness.state_mut().ask(&super::Request::GoTo("1, 0, 16, 24".to_owned())));
     settle(&mut harness);

@@ -1,6 +1,8 @@
 //! The bar above a table: table or record, how many rows, the columns, the options of its format.
 
-use egui::{Align, Key, Layout, Popup, PopupCloseBehavior, RichText, ScrollArea, Sense, Ui, UiBuilder, vec2};
+use egui::{
+    Align, Key, Layout, Popup, PopupCloseBehavior, Response, RichText, ScrollArea, Sense, Ui, UiBuilder, vec2,
+};
 use gander::data::content::Rows;
 use gander::data::format::{Format, OptionSpec, Options};
 
@@ -40,6 +42,8 @@ pub(super) struct Bar {
     filter: String,
     named: ColumnSearch,
     options: Option<Options>,
+    /// Their form opens in the next frame.
+    opens: bool,
     preview: Preview,
 }
 
@@ -117,7 +121,7 @@ impl TableView {
         }
         let before = self.mode;
         let words = modes.iter().find(|(mode, _)| *mode == before).map_or("", |(_, words)| words);
-        drop_down(ui, words, "RenderSpec at the table, a record, a summary or groups", |ui| {
+        drop_down(ui, words, "Look at the table, a record, a summary or groups", |ui| {
             for (mode, words) in modes.iter().copied() {
                 if ui.selectable_label(mode == before, words).clicked() {
                     self.mode = mode;
@@ -268,9 +272,7 @@ impl TableView {
     fn more_menu(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let button = theme::icon_button(ui, Icon::More, "More");
         let reader = reader(cx);
-        if button.clicked() {
-            self.bar.options = None;
-        }
+        self.begin_options(&button);
         theme::form(Popup::menu(&button).width(FORM), &button, |ui| {
             if ui.button("Go to the last row").clicked() {
                 self.go_to_end();
@@ -292,15 +294,32 @@ impl TableView {
     fn options_menu(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let Some(reader) = reader(cx) else { return };
         let button = drop_button(ui, &format!("{} options", reader.name));
-        if button.clicked() {
-            self.bar.options = None;
-        }
+        self.begin_options(&button);
         let popup = Popup::from_response(&button).width(FORM);
         theme::form(popup, &button, |ui| self.options(ui, cx, reader));
     }
 
+    /// Opens the form of the reader's options; false where it has none.
+    pub(super) fn open_options(&mut self, cx: &ViewCx<'_>) -> bool {
+        self.bar.opens = reader(cx).is_some();
+        self.bar.opens
+    }
+
+    /// The form begins with the options that are in force.
+    fn begin_options(&mut self, button: &Response) {
+        let opens = std::mem::take(&mut self.bar.opens);
+        if opens {
+            theme::open_form(button);
+        }
+        if opens || button.clicked() {
+            self.bar.options = None;
+        }
+    }
+
     fn options(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, reader: &Format) {
         let Some(target) = cx.target else { return };
+        // As wide as the rows need that it shows, where there is room.
+        ui.set_min_width(FORM.min(ui.ctx().content_rect().width() - 2.0 * space::S6));
         let options = self.bar.options.get_or_insert_with(|| target.options());
         let facts = self.main.table.facts().details;
         let found = |name: &str| {

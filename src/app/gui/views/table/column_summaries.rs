@@ -25,6 +25,8 @@ use crate::gui::ui::paint_elided;
 pub(super) const HEIGHT: f32 = 46.0;
 /// Tables of at most so many rows are looked at as a whole.
 const ALL: u64 = 8192;
+/// Of one column the values are counted in all rows of tables of at most so many: they are counts to choose by.
+const COUNTED: u64 = 100_000;
 /// Rows that are looked at in others.
 const SAMPLE: u64 = 6144;
 /// Of what is not counted yet.
@@ -460,7 +462,7 @@ fn summaries(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<Vec<Su
     let rows = table.rows();
     let (sampled, first) = (rows.exact().is_none_or(|rows| rows > ALL), rows.exact().is_none());
     let mut list = Vec::with_capacity(columns.len());
-    for part in &sample(table, task, columns)? {
+    for part in &sample(table, task, columns, ALL)? {
         task.check()?;
         let distinct = if sampled { None } else { distinct(part) };
         list.push(Summary { sampled, first, distinct, ..summary(part) });
@@ -495,7 +497,7 @@ pub(super) struct Frequent {
 
 /// The values of a column among the rows that its head is about.
 pub(super) fn frequent(table: &dyn Table, task: &Task, column: usize) -> Result<Frequent> {
-    let parts = sample(table, task, &[column])?.into_iter().next().unwrap_or_default();
+    let parts = sample(table, task, &[column], COUNTED)?.into_iter().next().unwrap_or_default();
     let list = counted(&parts).unwrap_or_default();
     let numbers = || list.iter().filter_map(|(text, _)| Some((text.parse::<f64>().ok()?, text)));
     let (low, high) = (
@@ -509,16 +511,16 @@ pub(super) fn frequent(table: &dyn Table, task: &Task, column: usize) -> Result<
         others: (list.len() - values.len()) as u64,
         nulls: parts.iter().map(|array| array.logical_null_count() as u64).sum(),
         rows: parts.iter().map(|array| array.len() as u64).sum(),
-        sampled: table.rows().exact().is_none_or(|rows| rows > ALL),
+        sampled: table.rows().exact().is_none_or(|rows| rows > COUNTED),
         ends: low.zip(high).map(|(low, high)| (low.1.clone(), high.1.clone())),
         values,
     })
 }
 
-/// The cells of columns that are looked at.
-fn sample(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<Vec<Vec<ArrayRef>>> {
+/// The cells of columns that are looked at: all of them in tables of at most `all` rows.
+fn sample(table: &dyn Table, task: &Task, columns: &[usize], all: u64) -> Result<Vec<Vec<ArrayRef>>> {
     let most = match table.rows().exact() {
-        Some(rows) if rows <= ALL => ALL,
+        Some(rows) if rows <= all => all,
         Some(_) => SAMPLE,
         // Of what is not counted yet only the beginning is near.
         None => FIRST,
@@ -654,6 +656,16 @@ mod tests {
         assert_eq!(list[1].whole, ["card", "cash"]);
         assert!(list[0].words().contains("\n2 distinct"), "{}", list[0].words());
         assert!(!list[0].sampled);
+    }
+
+    #[test]
+    fn values_to_choose_from_are_counted_in_all_rows() {
+        let words = (0..20_000).map(|n| if n % 4 == 0 { "a" } else { "b" });
+        let words: ArrayRef = Arc::new(StringArray::from_iter_values(words));
+        let table = MemoryTable::new(RecordBatch::try_from_iter([("s", words)]).unwrap());
+        let found = frequent(&table, &Task::new(), 0).unwrap();
+        let expected = vec![("b".to_owned(), 15_000), ("a".to_owned(), 5_000)];
+        assert_eq!((found.values, found.rows, found.sampled), (expected, 20_000, false));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -71,6 +71,8 @@ struct Measured {
 
 /// Longer texts are cut where there is no room to spare.
 const TEXT: f32 = 34.0;
+/// The same for words that are all of one length, as keys are: a UUID that is cut is none.
+const KEY: f32 = 44.0;
 /// No column gets more for one long text, in digits.
 const LONGEST: f32 = 200.0;
 /// Of numbers with more digits behind the point the points do not stand below each other.
@@ -181,10 +183,12 @@ impl Sheet {
             let is_number = *side == Side::Right;
             let mut found = Measured { full: 4.0, ..Measured::default() };
             let mut before: f32 = 0.0;
+            let mut lengths = HashSet::new();
             for text in texts {
                 let Text::Value(text) = text else { continue };
                 let computed = if is_number { self.computed(column, text) } else { None };
                 let text = computed.as_deref().unwrap_or(text);
+                lengths.insert(if text.contains(char::is_whitespace) { None } else { Some(text.len()) });
                 found.full = found.full.max(match kind {
                     CellKind::Text => pages::text_width(text),
                     _ => text.chars().count().min(300) as f32,
@@ -196,7 +200,12 @@ impl Sheet {
             }
             // One more, as others may be a little longer.
             found.full = found.full.max(before + f32::from(found.behind)).min(LONGEST) + 1.0;
-            found.usual = if is_number { found.full } else { found.full.min(TEXT) };
+            let is_key = lengths.len() == 1 && !lengths.contains(&None);
+            found.usual = match (is_number, is_key) {
+                (true, _) => found.full,
+                (false, true) => found.full.min(KEY),
+                (false, false) => found.full.min(TEXT),
+            };
             self.measured.insert(column, found);
             self.widths_came = true;
         }

@@ -141,3 +141,24 @@ fn the_encoding_can_be_said() {
     });
     assert_eq!(said, Some((3, Some("koi8-r".to_owned()))));
 }
+
+#[test]
+fn every_key_of_texts_works_and_no_other() {
+    let line = "a line that is wider than the view ".repeat(20);
+    let mut harness = show(format!("{line}\n").repeat(500));
+    until(&mut harness, |b| b.view.lines.is_there(0));
+    let state = |harness: &Harness<'_, ViewHarness>| {
+        let bench = harness.state();
+        let view = &bench.view;
+        format!("{:?} {} {:?} {}", view.top, view.left, view.selection(), bench.actions.len())
+    };
+    // In the middle of the text and of its lines, with some of it selected and the keyboard in it.
+    let stand = |harness: &mut Harness<'_, ViewHarness>| {
+        let view = &mut harness.state_mut().view;
+        (view.anchor, view.cursor) = stretch(210, 40);
+        (view.top, view.left) = (RowPosition { row: 200, fraction: 0.0 }, 300.0);
+        harness.get_by_role_and_label(egui::accesskit::Role::Document, "t").focus();
+        harness::settle(harness);
+    };
+    harness::check_keys(&mut harness, &keys::shortcuts(TEXT_KEYS), stand, state);
+}

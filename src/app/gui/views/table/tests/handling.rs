@@ -51,8 +51,54 @@ fn head_menu(harness: &mut Harness<'static, ViewHarness>, column: &str) -> egui:
     at
 }
 
+#[test]
+fn the_menu_of_a_head_opens_over_its_histogram_too() {
+    let mut harness = shown(fares());
+    let bars = |harness: &Harness<'static, ViewHarness>| {
+        let is_bars = |label: String| label.starts_with("Values of fare");
+        let found = harness.query_by(|node| node.role() == Role::Button && node.label().is_some_and(is_bars));
+        found.map(|node| node.rect().center())
+    };
+    let started = Instant::now();
+    while bars(&harness).is_none() {
+        assert!(started.elapsed() < Duration::from_secs(20), "no histogram came");
+        harness.step();
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let at = bars(&harness).unwrap();
+    harness.event(egui::Event::PointerMoved(at));
+    for pressed in [true, false] {
+        let (button, modifiers) = (egui::PointerButton::Secondary, Modifiers::NONE);
+        harness.event(egui::Event::PointerButton { pos: at, button, pressed, modifiers });
+        harness.step();
+    }
+    (0..3).for_each(|_| harness.step());
+    assert!(harness.query_by_label_contains("Sort ascending").is_some());
+    assert!(!harness.state().view.row_filter.is_on(), "only a click filters");
+}
+
 fn widths(harness: &Harness<'static, ViewHarness>) -> Vec<(usize, f32)> {
     harness.state().view.main.grid.widths()
+}
+
+#[test]
+fn keys_of_one_length_are_not_cut() {
+    let key = |row: usize| format!("{:08x}-c209-4cac-629f-6fbed82c07cd", row * 7_919);
+    let note = "a much longer note that goes on and on until no column could hold it all in one line";
+    let texts = |all: Vec<String>| -> ArrayRef { Arc::new(StringArray::from(all)) };
+    let mut columns = vec![("id".to_owned(), texts((0..50).map(key).collect()))];
+    let notes = |n: usize| (format!("note {n}"), texts((0..50).map(|row| note[row..].to_owned()).collect()));
+    columns.extend((0..6).map(notes));
+    let mut harness = bench_table(Arc::new(MemoryTable::new(RecordBatch::try_from_iter(columns).unwrap())));
+    until(&mut harness, |b| b.view.main.cell(0, 0).kind == CellKind::Text);
+    (0..6).for_each(|_| harness.step());
+    let laid_out = |fonts: &mut egui::epaint::text::FontsView<'_>| {
+        fonts.layout_no_wrap(key(9), crate::gui::theme::body_font(), egui::Color32::WHITE).size().x
+    };
+    let needed = harness.ctx.fonts_mut(laid_out) + 2.0 * crate::gui::theme::space::CELL;
+    let widths = widths(&harness);
+    assert!(widths[0].1 >= needed, "{widths:?} {needed}");
+    assert!(widths[1].1 < needed, "a text is cut where there is no room to spare: {widths:?}");
 }
 
 #[test]
@@ -187,4 +233,25 @@ fn what_is_looked_for_is_marked_in_every_cell() {
     until(&mut harness, |b| b.view.find.wanted().as_deref() == Some("n1"));
     assert!(harness.state_mut().view.find.close());
     assert_eq!(harness.state().view.find.wanted(), None);
+}
+
+#[test]
+fn every_key_of_a_record_works_and_no_other() {
+    use crate::gui::ui::keys;
+    use crate::gui::views::keys::RECORD_KEYS;
+    let mut harness = shown(fares());
+    let state = |harness: &Harness<'_, ViewHarness>| {
+        let view = &harness.state().view;
+        format!("{:?} {:?} {}", view.mode, view.cursor(), view.inspect.is_open())
+    };
+    let stand = |harness: &mut Harness<'_, ViewHarness>| {
+        let view = &mut harness.state_mut().view;
+        if view.inspect.is_open() {
+            view.inspect.toggle();
+        }
+        view.mode = Mode::Record;
+        view.put_cursor(CellAt { row: 100, column: 1 });
+        (0..4).for_each(|_| harness.step());
+    };
+    crate::gui::views::harness::check_keys(&mut harness, &keys::shortcuts(RECORD_KEYS), stand, state);
 }
