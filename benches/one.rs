@@ -13,15 +13,26 @@
 //! parameters FILE             statistics and content hashes of all tensors
 //! copy FILE                   a copy in memory of as many bytes, by all threads
 //! layout FROM TO              lays out the graphs of a folder, as layout/graphs.py writes them
+//! viewports FILE              20 windows of 1,200 × 800 pixels at random places of a picture: the time of one
+//! picture FILE                opens a picture and paints all of it in up to 1,024 samples each way, as the window does;
+//!                             `first-picture` until something of it is on the screen
+//! waveform FILE               opens a sound and makes the pyramid of its waveform; `first-waveform` until it is seen at all
+//! spectrogram FILE            the mel spectrogram of its first minute in 1,024 columns
+//! frames FILE                 10 frames at random places of a video: the time of one; `keys` the key frames before them
+//! volume FOLDER               opens a folder of slices and reads the first volume
 //! queries SQL FILE…           each statement of a file on its own line: `seconds NAME X`
 //! ```
 
-use gander::data::content::{Array, Content, Table};
+use gander::data::adapt::FrameArray;
+use gander::data::content::{Array, Content, Image, Rect, Table};
 use gander::data::format::Options;
 use gander::data::graph::layered::{self, Flat, FlatEdge, Pin, Spacing};
 use gander::data::node::Node;
 use gander::data::parameters::{Parameters, Tensors};
+use gander::data::plane::color::{ImageSpec, RenderSpec};
+use gander::data::plane::{Mapping, Plane, tiles};
 use gander::data::region::{Region, Span};
+use gander::data::sound::{Peaks, Spectrogram, Spectrum};
 use gander::data::stats::summary;
 use gander::query::{Engine, Settings};
 use gander::{Document, Error, Result, Task};
@@ -50,6 +61,15 @@ fn main() -> std::process::ExitCode {
         ["parameters", file] => parameters(file),
         ["copy", file] => copy(file),
         ["layout", from, to] => layouts(Path::new(from), Path::new(to)),
+        ["viewports", file] => viewports(file),
+        ["picture", file] => picture(file, false),
+        ["first-picture", file] => picture(file, true),
+        ["waveform", file] => waveform(file, false),
+        ["first-waveform", file] => waveform(file, true),
+        ["spectrogram", file] => spectrogram(file),
+        ["frames", file] => frames(file, false),
+        ["keys", file] => frames(file, true),
+        ["volume", folder] => volume(folder),
         ["queries", statements, files @ ..] => queries(statements, files),
         // `cargo bench` starts every bench; this one has nothing to do alone.
         _ => Ok(()),
@@ -221,6 +241,131 @@ fn last(file: &str, path: &str) -> Result<()> {
     let (_, batch) = table.tail(&Task::new(), 100, &columns)?;
     report(began);
     if batch.num_rows() == 100 { Ok(()) } else { Err(Error::bug(format!("{} rows", batch.num_rows()))) }
+}
+
+/// The first node at or below this one whose content `wanted` takes.
+fn content<T>(node: &Node, wanted: &dyn Fn(&Content) -> Option<T>) -> Result<Option<T>> {
+    if let Some(found) = node.content.as_ref().and_then(wanted) {
+        return Ok(Some(found));
+    }
+    let task = Task::new();
+    for child in node.child_page(&task, 0..100)? {
+        if let Some(found) = content(child.resolved(&task)?.as_ref(), wanted)? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+fn image(file: &str) -> Result<Arc<dyn Image>> {
+    let image = |content: &Content| match content {
+        Content::Image(image) => Some(image.clone()),
+        _ => None,
+    };
+    content(&open(file)?.root, &image)?.ok_or_else(|| Error::bug("no picture is in the file"))
+}
+
+fn first_array(file: &str) -> Result<Arc<dyn Array>> {
+    let array = |content: &Content| match content {
+        Content::Array(array) => Some(array.clone()),
+        _ => None,
+    };
+    content(&open(file)?.root, &array)?.ok_or_else(|| Error::bug("no array is in the file"))
+}
+
+fn viewports(file: &str) -> Result<()> {
+    const SIZE: (u64, u64) = (1_200, 800);
+    let image = image(file)?;
+    let info = image.info();
+    let task = Task::new();
+    let began = Instant::now();
+    for n in 1..=SLICES {
+        let (x, y) = (place(n + 100, info.width - SIZE.0), place(n + 200, info.height - SIZE.1));
+        let rect = Rect { x, y, width: SIZE.0, height: SIZE.1 };
+        std::hint::black_box(image.read(&task, 0, 0, rect)?);
+    }
+    println!("seconds {:.6}", began.elapsed().as_secs_f64() / SLICES as f64);
+    Ok(())
+}
+
+fn picture(file: &str, first: bool) -> Result<()> {
+    let began = Instant::now();
+    let task = Task::new();
+    let image = image(file)?;
+    let frame = FrameArray::read(image, &task, 0)?;
+    let slice = Mapping::picture(frame.shape()).slice(true);
+    let style = RenderSpec::Image(ImageSpec::default());
+    let paint = |plane: &Plane| {
+        std::hint::black_box(style.resolve(&frame, &plane.summary).paint(plane));
+    };
+    let mut shown = None;
+    let mut publish = |plane: Plane| {
+        paint(&plane);
+        shown.get_or_insert_with(|| began.elapsed());
+    };
+    let window = slice.coarse(1_024);
+    let plane = tiles::read(&frame, &task, &slice, window, style.part(), &mut publish)?;
+    paint(&plane);
+    let whole = began.elapsed();
+    println!("seconds {:.6}", shown.filter(|_| first).unwrap_or(whole).as_secs_f64());
+    Ok(())
+}
+
+fn waveform(file: &str, first: bool) -> Result<()> {
+    let began = Instant::now();
+    let sound = first_array(file)?;
+    let frames = sound.shape().first().copied().unwrap_or(0) as f64;
+    let mut shown = None;
+    let mut show = |peaks: &Peaks| {
+        std::hint::black_box(peaks.columns(0, 0.0..frames, 1_200));
+        shown.get_or_insert_with(|| began.elapsed());
+    };
+    let peaks = Peaks::build(sound.as_ref(), &Task::new(), &mut show)?;
+    show(&peaks);
+    let whole = began.elapsed();
+    println!("seconds {:.6}", shown.filter(|_| first).unwrap_or(whole).as_secs_f64());
+    Ok(())
+}
+
+fn spectrogram(file: &str) -> Result<()> {
+    let sound = first_array(file)?;
+    let minute = sound.facts().sound.map_or(0, |sound| u64::from(sound.rate) * 60);
+    let began = Instant::now();
+    let made = Spectrogram::of(sound.as_ref(), &Task::new(), 0..minute, 1_024, Spectrum::default())?;
+    report(began);
+    if made.columns == 1_024 { Ok(()) } else { Err(Error::bug("a spectrogram of other columns")) }
+}
+
+/// Frames after jumps, each from a video that was opened anew, so that no decoder stands near it.
+fn frames(file: &str, keys: bool) -> Result<()> {
+    const JUMPS: u64 = 10;
+    let task = Task::new();
+    let mut taken = Duration::ZERO;
+    for n in 1..=JUMPS {
+        let video = image(file)?;
+        let info = video.info();
+        let mut number = place(n, info.frames);
+        if keys && let Some(video) = &info.video {
+            let after = video.keys.partition_point(|key| *key <= number);
+            number = after.checked_sub(1).and_then(|at| video.keys.get(at)).copied().unwrap_or(0);
+        }
+        let began = Instant::now();
+        std::hint::black_box(video.read(&task, number, 0, Rect::all(info.width, info.height))?);
+        taken += began.elapsed();
+    }
+    println!("seconds {:.6}", taken.as_secs_f64() / JUMPS as f64);
+    Ok(())
+}
+
+fn volume(folder: &str) -> Result<()> {
+    let began = Instant::now();
+    let array = first_array(folder)?;
+    let region = Region::all(array.shape());
+    let mut out = vec![0u8; (region.elements()? * array.dtype().size()) as usize];
+    array.read(&Task::new(), &region, &mut out)?;
+    report(began);
+    std::hint::black_box(&out);
+    Ok(())
 }
 
 /// Each `{name, sizes, edges}` of a folder as `{name, ms, lines}` in the other, with the distances of layout/dagre.js.

@@ -50,7 +50,7 @@ fn documents(folder: &Path, out: &mut Vec<PathBuf>) {
 }
 
 /// Fixtures that another format opens than the one in whose folder they lie.
-const OTHERS: [(&str, &str); 40] = [
+const OTHERS: [(&str, &str); 42] = [
     ("onnx/external.bin", "bytes"),
     ("parquet/hive", "dataset"),
     ("parquet/hive_escaped", "dataset"),
@@ -79,6 +79,8 @@ const OTHERS: [(&str, &str); 40] = [
     ("fits/compressed_steps.raw", "gzip"),
     ("sqlite/logged.sqlite-wal", "bytes"),
     ("jpeg/mosaics.raw", "zlib"),
+    ("jpeg/samples_12_grey.raw", "zlib"),
+    ("jpeg/samples_12_rgb.raw", "zlib"),
     // The keys and the files of records, a schema of messages.
     ("recordio/detection.idx", "text"),
     ("recordio/images.idx", "text"),

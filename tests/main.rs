@@ -2,6 +2,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests read their fixtures whole")]
 
+mod bombs;
 mod cli;
 mod convert;
 mod fixtures;

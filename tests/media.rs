@@ -1,11 +1,13 @@
 //! Pictures and sounds that were written, and what they were written from: the numbers of their samples.
 
 use super::roundtrip::{both, bytes_of};
+use gander::Task;
 use gander::convert::{Item, Plan, Target};
 use gander::data::adapt::{ArrayImage, ImageArray};
 use gander::data::content::{Array, Content, Sample};
 use gander::data::dtype::DType;
-use gander::data::format::{ArrayPictures, CHANNELS, Loss, LossKind};
+use gander::data::format::{ArrayPictures, CHANNELS, Loss, LossKind, Options};
+use gander::data::region::{Region, Span};
 use std::sync::Arc;
 
 /// The numbers of pictures or of a sound: frames, pixels of a frame, channels.
@@ -130,4 +132,50 @@ pub(crate) fn compare(items: &[Item], plan: &Plan, target: &Target, back: &[Item
     }
     let off = values.iter().zip(&back).map(|(a, b)| (a - b).abs()).sum::<f64>() / values.len().max(1) as f64;
     if off < 16.0 { Ok(1) } else { Err(format!("samples are off by {off}")) }
+}
+
+/// Places of a coded sound are sought, several at once: whatever is read first, the samples are those that were coded.
+#[test]
+fn stretches_of_a_flac_are_its_samples() {
+    const FRAMES: u64 = 600_000;
+    let folder = tempfile::tempdir().unwrap();
+    let (wav, flac) = (folder.path().join("noise.wav"), folder.path().join("noise.flac"));
+    let mut state = 1u32;
+    let mut samples = Vec::new();
+    for n in 0..FRAMES as u32 * 2 {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        samples.extend((((n / 300) as i16).wrapping_mul(97) / 4 + (state >> 26) as i16).to_le_bytes());
+    }
+    let format = [1u16.to_le_bytes(), 2u16.to_le_bytes()].concat();
+    let rates = [48_000u32.to_le_bytes(), 192_000u32.to_le_bytes(), [4, 0, 16, 0]].concat();
+    let len = samples.len() as u32;
+    let head = [&b"RIFF"[..], &(len + 36).to_le_bytes(), b"WAVEfmt \x10\0\0\0", &format, &rates].concat();
+    let bytes = [&head[..], b"data", &len.to_le_bytes(), &samples].concat();
+    std::fs::write(&wav, bytes).unwrap();
+    let mut convert = std::process::Command::new(env!("CARGO_BIN_EXE_gander"));
+    assert!(convert.arg("convert").args([&wav, &flac]).output().unwrap().status.success());
+    let task = Task::new();
+    let read = |path: &std::path::Path, frames: Span| {
+        let document = gander::open(&task, path, &Options::default()).unwrap();
+        let Some(Content::Array(array)) = &document.root.content else { panic!("{path:?}") };
+        assert_eq!(array.shape(), [FRAMES, 2]);
+        let mut out = vec![0; frames.count as usize * 4];
+        array.read(&task, &Region(vec![frames, Span::all(2)]), &mut out).unwrap();
+        out
+    };
+    assert!(read(&wav, Span::all(FRAMES)) == samples);
+    // All of it, from the middle, every 7th, and the end alone.
+    let spans = [(0, FRAMES, 1), (250_001, 300_000, 1), (13, 80_000, 7), (FRAMES - 5, 5, 1)];
+    for (start, count, step) in spans {
+        let span = Span { start, count, step };
+        assert!(read(&flac, span) == read(&wav, span), "{span:?}");
+    }
+    // One document, from the end to the beginning.
+    let document = gander::open(&task, &flac, &Options::default()).unwrap();
+    let Some(Content::Array(array)) = &document.root.content else { panic!() };
+    for start in (0..FRAMES / 50_000).rev().map(|n| n * 50_000) {
+        let mut out = vec![0; 200_000];
+        array.read(&task, &Region(vec![Span::range(start, 50_000), Span::all(2)]), &mut out).unwrap();
+        assert!(out == samples[start as usize * 4..][..200_000], "{start}");
+    }
 }

@@ -17,6 +17,7 @@ use crate::data::content::Array;
 use crate::data::content::array::read;
 use crate::data::dtype::DType;
 use crate::data::region::{Region, Span};
+use rayon::prelude::*;
 use std::ops::Range;
 
 /// Frames and channels of a sound.
@@ -40,20 +41,24 @@ pub fn samples(array: &dyn Array, task: &Task, frames: Range<u64>) -> Result<Vec
     }
     let bytes = read(array, task, &Region(region))?;
     let scale = 2f64.powi(1 - full as i32);
-    let each = |size: usize, value: &dyn Fn(&[u8]) -> f64| -> Vec<f32> {
-        bytes.chunks_exact(size).map(|sample| value(sample) as f32).collect()
-    };
-    let number = |sample: &[u8]| sample.iter().rev().fold(0u64, |value, byte| value << 8 | u64::from(*byte));
     Ok(match array.dtype() {
-        DType::U8 => each(1, &|b| (number(b) as f64 - 128.0) * scale),
-        DType::I8 => each(1, &|b| f64::from(number(b) as u8 as i8) * scale),
-        DType::I16 => each(2, &|b| f64::from(number(b) as u16 as i16) * scale),
-        DType::I32 => each(4, &|b| f64::from(number(b) as u32 as i32) * scale),
-        DType::I64 => each(8, &|b| number(b) as i64 as f64 * scale),
-        DType::F32 => each(4, &|b| f64::from(f32::from_bits(number(b) as u32))),
-        DType::F64 => each(8, &|b| f64::from_bits(number(b))),
+        DType::U8 => each(&bytes, |[byte]| (f64::from(byte) - 128.0) * scale),
+        DType::I8 => each(&bytes, |bytes| f64::from(i8::from_le_bytes(bytes)) * scale),
+        DType::I16 => each(&bytes, |bytes| f64::from(i16::from_le_bytes(bytes)) * scale),
+        DType::I32 => each(&bytes, |bytes| f64::from(i32::from_le_bytes(bytes)) * scale),
+        DType::I64 => each(&bytes, |bytes| i64::from_le_bytes(bytes) as f64 * scale),
+        DType::F32 => each(&bytes, |bytes| f64::from(f32::from_le_bytes(bytes))),
+        DType::F64 => each(&bytes, f64::from_le_bytes),
         other => return Err(Error::unsupported(format!("samples of the type {other}"))),
     })
+}
+
+/// The number that each element of `N` bytes stands for.
+fn each<const N: usize>(bytes: &[u8], value: impl Fn([u8; N]) -> f64 + Sync) -> Vec<f32> {
+    /// So many go to one thread at least.
+    const MANY: usize = 1 << 15;
+    let elements = bytes.as_chunks::<N>().0.par_iter().with_min_len(MANY);
+    elements.map(|element| value(*element) as f32).collect()
 }
 
 /// A sound that tests make: a sine of each frequency, a channel each.

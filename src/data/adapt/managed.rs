@@ -27,10 +27,7 @@ pub struct Managed {
 
 /// What a profile is called, where it has a name.
 pub fn profile_name(profile: &[u8]) -> Option<String> {
-    let parsed = catch_decoder_panic("the profile", || {
-        ColorProfile::new_from_slice(profile).map_err(|error| Error::malformed(error.to_string()))
-    });
-    parsed.ok()?.description.as_ref().and_then(profile_text)
+    parsed(profile).ok()?.description.as_ref().and_then(profile_text)
 }
 
 /// A text of a profile: in English, where there are several.
@@ -50,21 +47,47 @@ pub fn profile_text(text: &ProfileText) -> Option<String> {
     (!found.is_empty()).then_some(found)
 }
 
-/// Whether pixels are such as are converted: three colours of 8 or 16 bits.
-fn fits(info: &ImageInfo) -> bool {
-    let colours = info.channels - u32::from(info.alpha && info.channels > 1);
-    colours == 3 && matches!((info.sample, info.bits), (Sample::U8, _) | (Sample::U16, 16))
+/// The kind of profile that pixels are converted by: of three colours or of grey, in 8 or 16 bits; `None` for others.
+fn space(info: &ImageInfo) -> Option<DataColorSpace> {
+    let known = matches!((info.sample, info.bits), (Sample::U8, _) | (Sample::U16, 16));
+    match info.channels.saturating_sub(u32::from(info.alpha && info.channels > 1)) {
+        3 if known => Some(DataColorSpace::Rgb),
+        1 if known => Some(DataColorSpace::Gray),
+        _ => None,
+    }
+}
+
+/// Grey by the curve of sRGB.
+fn grey() -> ColorProfile {
+    let mut profile = ColorProfile::new_gray_with_gamma(1.0);
+    profile.gray_trc = ColorProfile::new_srgb().red_trc;
+    profile
+}
+
+fn parsed(profile: &[u8]) -> Result<ColorProfile> {
+    catch_decoder_panic("the profile", || ColorProfile::new_from_slice(profile).map_err(failed))
+}
+
+fn failed(error: moxcms::CmsError) -> Error {
+    Error::malformed(format!("the ICC profile: {error}"))
 }
 
 impl Managed {
-    /// The name of the profile, where there is one that changes anything: of three colours that are not those of sRGB.
+    /// The name of the profile, where there is one that changes anything: of the colours that the picture has, which are
+    /// not those of sRGB.
     pub fn named(info: &ImageInfo) -> Option<String> {
-        // The colour space and the class stand in the header.
-        let is_rgb = info.profile.get(16..20) == Some(b"RGB ");
-        if !fits(info) || !is_rgb {
+        // The colour space stands in the header.
+        let told: &[u8] = match space(info)? {
+            DataColorSpace::Gray => b"GRAY",
+            _ => b"RGB ",
+        };
+        if info.profile.get(16..20) != Some(told) {
             return None;
         }
-        let name = profile_name(&info.profile)?;
+        let profile = parsed(&info.profile).ok()?;
+        // Grey is converted by its curve alone.
+        let usable = told == b"RGB " || profile.gray_trc.is_some() && profile.pcs == DataColorSpace::Xyz;
+        let name = profile.description.as_ref().and_then(profile_text).filter(|_| usable)?;
         (!name.contains("sRGB")).then_some(name)
     }
 
@@ -74,19 +97,20 @@ impl Managed {
     /// `Unsupported` for pixels of another kind; `Malformed` for a profile that cannot be read.
     pub fn new(image: Arc<dyn Image>) -> Result<Self> {
         let info = image.info();
-        if !fits(info) {
-            return Err(Error::unsupported(
-                "colours of another kind than RGB of 8 or 16 bits are not converted",
-            ));
+        let space = space(info).ok_or_else(|| {
+            Error::unsupported("colours of another kind than grey or RGB of 8 or 16 bits are not converted")
+        })?;
+        let from = parsed(&info.profile)?;
+        if from.color_space != space {
+            return Err(Error::unsupported("the ICC profile is of other colours than the picture"));
         }
-        let failed = |error: moxcms::CmsError| Error::malformed(format!("the ICC profile: {error}"));
         let transform = catch_decoder_panic("the profile", || {
-            let from = ColorProfile::new_from_slice(&info.profile).map_err(failed)?;
-            if from.color_space != DataColorSpace::Rgb {
-                return Err(Error::unsupported("the ICC profile is of other colours than RGB"));
-            }
-            let to = ColorProfile::new_srgb();
-            let layout = if info.alpha { Layout::Rgba } else { Layout::Rgb };
+            let (to, layout) = match (space, info.alpha) {
+                (DataColorSpace::Gray, true) => (grey(), Layout::GrayAlpha),
+                (DataColorSpace::Gray, false) => (grey(), Layout::Gray),
+                (_, true) => (ColorProfile::new_srgb(), Layout::Rgba),
+                (_, false) => (ColorProfile::new_srgb(), Layout::Rgb),
+            };
             let options =
                 TransformOptions { rendering_intent: from.rendering_intent, ..TransformOptions::default() };
             Ok(match info.sample {
@@ -109,7 +133,6 @@ impl Managed {
         {
             return Ok(pixels);
         }
-        let failed = |error: moxcms::CmsError| Error::malformed(format!("the ICC profile: {error}"));
         let step = STEP * pixels.channels as usize * pixels.sample.size();
         for part in pixels.data.chunks_mut(step.max(1)) {
             task.check()?;
@@ -196,6 +219,29 @@ mod tests {
         let seen = Managed::new(image).unwrap().read(&Task::new(), 0, 0, Rect::all(1, 1)).unwrap().data;
         let high: Vec<u8> = seen.iter().skip(1).step_by(2).copied().collect();
         assert!(high.iter().zip(expected).all(|(a, b)| a.abs_diff(b) <= 2), "{high:?}");
+    }
+
+    #[test]
+    fn grey_goes_by_its_curve() {
+        let mut linear = ColorProfile::new_gray_with_gamma(1.0);
+        let name = ["en", "US", "linear"].map(str::to_owned);
+        let [language, country, name] = name;
+        let name = moxcms::LocalizableString::new(language, country, name);
+        linear.description = Some(ProfileText::Localizable(vec![name]));
+        let grey = |sample, channels, data| {
+            let image = picture(linear.clone(), sample, data);
+            let info = ImageInfo { channels, alpha: channels == 2, ..image.info().clone() };
+            assert_eq!(Managed::named(&info).as_deref(), Some("linear"));
+            let image = image.read(&Task::new(), 0, 0, Rect::all(1, 1)).unwrap().data;
+            let image: Arc<dyn Image> = Arc::new(One(info, image));
+            Managed::new(image).unwrap().read(&Task::new(), 0, 0, Rect::all(1, 1)).unwrap().data
+        };
+        // 0.2 and a half of light, by the curve of IEC 61966-2-1.
+        assert!(grey(Sample::U8, 1, vec![51])[0].abs_diff(124) <= 1);
+        let seen = grey(Sample::U8, 2, vec![128, 9]);
+        assert!(seen[0].abs_diff(188) <= 1 && seen[1] == 9, "{seen:?}");
+        let seen = grey(Sample::U16, 1, 13_107u16.to_le_bytes().to_vec());
+        assert!(u16::from_le_bytes([seen[0], seen[1]]).abs_diff(31_755) <= 64, "{seen:?}");
     }
 
     #[test]

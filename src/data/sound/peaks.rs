@@ -4,14 +4,17 @@ use super::{samples, sides};
 use crate::bytes::error::Result;
 use crate::bytes::task::Task;
 use crate::data::content::Array;
+use rayon::prelude::*;
 use std::ops::Range;
 
 /// Frames of the shortest stretch.
 const FINEST: u64 = 256;
 /// Stretches of a level that make one of the next.
 const FACTOR: usize = 4;
-/// About so many samples are read at once.
+/// About so many samples are read at first, so that something is seen soon, and then ever more up to
 const SAMPLES: u64 = 1 << 19;
+/// so many times as many.
+const GROWN: u64 = 8;
 
 /// What is known of one stretch of one channel.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -81,9 +84,9 @@ impl Peaks {
     pub fn build(array: &dyn Array, task: &Task, show: &mut dyn FnMut(&Peaks)) -> Result<Peaks> {
         let (frames, channels) = sides(array);
         let mut peaks = Peaks { channels, frames, levels: vec![Vec::new()], done: 0 };
-        let step = (SAMPLES / channels as u64 / FINEST).max(1) * FINEST;
+        let first = (SAMPLES / channels as u64 / FINEST).max(1) * FINEST;
         task.set_total(frames);
-        let mut next = step;
+        let (mut step, mut next) = (first, first);
         while peaks.done < frames {
             task.check()?;
             let end = (peaks.done + step).min(frames);
@@ -91,6 +94,7 @@ impl Peaks {
             peaks.add(&part);
             task.advance(end - peaks.done)?;
             peaks.done = end;
+            step = (step * 2).min(first * GROWN);
             if peaks.done >= next && peaks.done < frames {
                 // Each time after twice as much: showing costs a copy.
                 next *= 2;
@@ -106,11 +110,11 @@ impl Peaks {
     fn add(&mut self, samples: &[f32]) {
         let channels = self.channels;
         let Some(finest) = self.levels.first_mut() else { return };
-        for stretch in samples.chunks(FINEST as usize * channels) {
-            for channel in 0..channels {
-                finest.push(Peak::of(stretch.iter().skip(channel).step_by(channels).copied()));
-            }
-        }
+        let stretches = samples.par_chunks(FINEST as usize * channels);
+        finest.par_extend(stretches.flat_map_iter(|stretch| {
+            (0..channels)
+                .map(move |channel| Peak::of(stretch.iter().skip(channel).step_by(channels).copied()))
+        }));
     }
 
     /// Makes the levels above the finest.

@@ -1,13 +1,16 @@
-//! Movies: tracks with what they hold and where their samples lie, in tables (ISO 14496-12, 8) or in fragments (8.8);
-//! chapters and texts of QuickTime and iTunes.
+//! Movies: tracks with what they hold and where their samples lie, in tables (ISO 14496-12, 8) or in [`fragments`]; their
+//! [`texts`].
+
+mod fragments;
+mod texts;
 
 use super::Samples;
 use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
-use crate::bytes::numbers::{be, be_unsigned};
+use crate::bytes::numbers::be;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
-use crate::engines::boxes::{self, Atom, find};
+use crate::engines::boxes::{Atom, find};
 use bytes::Bytes;
 
 /// Tracks of one movie.
@@ -114,8 +117,8 @@ impl Movie {
                         }
                     }
                 }
-                b"udta" => user_data(task, source, one, &mut found)?,
-                b"meta" => item_list(task, source, one, &mut found)?,
+                b"udta" => texts::user_data(task, source, one, &mut found)?,
+                b"meta" => texts::item_list(task, source, one, &mut found)?,
                 _ => {}
             }
         }
@@ -158,7 +161,7 @@ impl Movie {
             task.check()?;
             for part in one.children(task, source, 0)? {
                 if part.kind == *b"traf" {
-                    fragment(task, source, track, one, &part, &mut samples, &mut first)?;
+                    fragments::fragment(task, source, track, one, &part, &mut samples, &mut first)?;
                 }
             }
         }
@@ -174,118 +177,6 @@ fn times(bytes: &[u8]) -> (u32, u64) {
             (be(bytes, 12).unwrap_or(0), be::<u32>(bytes, 16).filter(|n| *n != u32::MAX).unwrap_or(0).into())
         }
     }
-}
-
-/// Appends the samples of a fragment that are a track's.
-fn fragment(
-    task: &Task,
-    source: &Source,
-    track: &Track,
-    moof: &Atom,
-    traf: &Atom,
-    samples: &mut Samples,
-    first: &mut bool,
-) -> Result<()> {
-    let parts = traf.children(task, source, 0)?;
-    let Some(header) = find(&parts, b"tfhd") else { return Ok(()) };
-    let bytes = source.read_up_to(task, header.body.start, 40)?;
-    if be::<u32>(&bytes, 4) != Some(track.id) {
-        return Ok(());
-    }
-    let flags = be::<u32>(&bytes, 0).unwrap_or(0) & 0xff_ffff;
-    let mut at = 8;
-    let mut optional = |bit: u32, width: usize| {
-        (flags & bit != 0).then(|| {
-            let part = bytes.get(at..at + width).unwrap_or_default();
-            at += width;
-            be_unsigned(part)
-        })
-    };
-    let base = optional(1, 8).unwrap_or(moof.start);
-    optional(2, 4);
-    let duration = optional(8, 4).map_or(track.defaults.0, |n| n as u32);
-    let size = optional(0x10, 4).map_or(track.defaults.1, |n| n as u32);
-    let usual = optional(0x20, 4).map_or(track.defaults.2, |n| n as u32);
-    if *first && let Some(decoded) = find(&parts, b"tfdt") {
-        let bytes = source.read_up_to(task, decoded.body.start, 12)?;
-        samples.start = match bytes.first() {
-            Some(1) => be(&bytes, 4).unwrap_or(0),
-            _ => be::<u32>(&bytes, 4).unwrap_or(0).into(),
-        };
-    }
-    *first = false;
-    // Marks of keys and shifts begin where the first fragment has them.
-    if samples.keys.is_empty() {
-        samples.keys = vec![true; samples.places.len()];
-    }
-    samples.shifts.resize(samples.places.len(), 0);
-    let mut place = base;
-    for run in parts.iter().filter(|part| part.kind == *b"trun") {
-        let usual = Usual { base, duration, size, marks: usual };
-        place = self::run(task, source, run, usual, place, samples)?;
-    }
-    Ok(())
-}
-
-/// What samples of a fragment are where a run does not say it.
-struct Usual {
-    base: u64,
-    duration: u32,
-    size: u32,
-    marks: u32,
-}
-
-/// Appends the samples of a run that begins at `place`; where the next one begins.
-fn run(
-    task: &Task,
-    source: &Source,
-    run: &Atom,
-    usual: Usual,
-    mut place: u64,
-    samples: &mut Samples,
-) -> Result<u64> {
-    let bytes = run.read(task, source)?;
-    let flags = be::<u32>(&bytes, 0).unwrap_or(0);
-    let count = u64::from(be::<u32>(&bytes, 4).unwrap_or(0));
-    let version = bytes.first().copied().unwrap_or(0);
-    if samples.places.len() as u64 + count > SAMPLES {
-        return Err(Error::limit(format!("MPEG-4: more than {SAMPLES} samples")).at(run.start));
-    }
-    let mut at = 8;
-    let mut next = |bit: u32| {
-        (flags & bit != 0).then(|| {
-            let number = be::<u32>(&bytes, at);
-            at += 4;
-            number
-        })
-    };
-    if let Some(Some(offset)) = next(1) {
-        place = usual.base.saturating_add_signed((offset as i32).into());
-    }
-    let first_flags = next(4).flatten();
-    for n in 0..count {
-        let (duration, size) =
-            (next(0x100).unwrap_or(Some(usual.duration)), next(0x200).unwrap_or(Some(usual.size)));
-        let marks = next(0x400).unwrap_or(Some(usual.marks));
-        let shift = next(0x800).unwrap_or(Some(0));
-        let (Some(duration), Some(size), Some(mut marks), Some(shift)) = (duration, size, marks, shift)
-        else {
-            return Err(malformed("a run of samples is cut off", run.start));
-        };
-        if n == 0
-            && let Some(flags) = first_flags
-        {
-            marks = flags;
-        }
-        let end = place.saturating_add(size.into());
-        samples.places.push(place..end);
-        samples.durations.push(duration);
-        samples.shifts.push(if version == 0 { shift.min(i32::MAX as u32) as i32 } else { shift as i32 });
-        // The bit that says that it is no sync sample.
-        samples.keys.push(marks & 0x1_0000 == 0);
-        place = end;
-    }
-    Ok(place)
 }
 
 impl Track {
@@ -573,91 +464,6 @@ fn edit(bytes: &[u8], movie_scale: u32) -> (i64, f64) {
         empty += duration as f64 / f64::from(movie_scale.max(1));
     }
     (0, empty)
-}
-
-/// Texts and chapters in the data of the user.
-fn user_data(task: &Task, source: &Source, one: &Atom, movie: &mut Movie) -> Result<()> {
-    for part in one.children(task, source, 0)? {
-        match &part.kind {
-            b"meta" => item_list(task, source, &part, movie)?,
-            b"chpl" => {
-                let bytes = part.read(task, source)?;
-                let mut at = 9;
-                for _ in 0..bytes.get(8).copied().unwrap_or(0) {
-                    let (Some(time), Some(len)) = (be::<u64>(&bytes, at), bytes.get(at + 8)) else { break };
-                    let text = bytes.get(at + 9..at + 9 + usize::from(*len)).unwrap_or_default();
-                    movie.chapters.push((time as f64 / 1e7, String::from_utf8_lossy(text).into_owned()));
-                    at += 9 + usize::from(*len);
-                }
-            }
-            // Texts of QuickTime: length, language, characters.
-            kind if kind[0] == 0xa9 => {
-                let bytes = source.read_up_to(task, part.body.start, TEXT as usize)?;
-                let len = usize::from(be::<u16>(&bytes, 0).unwrap_or(0));
-                let end = (4 + len).min((part.body.end - part.body.start) as usize).min(bytes.len());
-                let text = String::from_utf8_lossy(bytes.get(4..end).unwrap_or_default()).into_owned();
-                movie.texts.push((name(&part.kind), text));
-            }
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-/// Texts of iTunes.
-fn item_list(task: &Task, source: &Source, meta: &Atom, movie: &mut Movie) -> Result<()> {
-    // The box has a version, except in QuickTime.
-    let first = source.read_up_to(task, meta.body.start, 8)?;
-    let skip = if first.get(4..8) == Some(b"hdlr") { 0 } else { 4 };
-    let parts = meta.children(task, source, skip)?;
-    let keys = match find(&parts, b"keys") {
-        Some(keys) => boxes::list(task, source, (keys.body.start + 8).min(keys.body.end)..keys.body.end)?
-            .iter()
-            .map(|key| key.read(task, source).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
-            .collect::<Result<Vec<_>>>()?,
-        None => Vec::new(),
-    };
-    let Some(list) = find(&parts, b"ilst") else { return Ok(()) };
-    for item in list.children(task, source, 0)? {
-        let below = item.children(task, source, 0)?;
-        let Some(data) = find(&below, b"data") else { continue };
-        let len = (data.body.end - data.body.start).min(TEXT) as usize;
-        let bytes = source.read_up_to(task, data.body.start, len)?;
-        let (kind, value) = (be::<u32>(&bytes, 0).unwrap_or(0), bytes.get(8..).unwrap_or_default());
-        let text = match kind {
-            1 => String::from_utf8_lossy(value).into_owned(),
-            21 | 0 if (1..=8).contains(&value.len()) => be_unsigned(value).to_string(),
-            13 | 14 | 27 => format!("picture of {} bytes", data.body.end - data.body.start - 8),
-            _ => continue,
-        };
-        let index = u32::from_be_bytes(item.kind).checked_sub(1).map(|n| n as usize);
-        let key = index.and_then(|n| keys.get(n)).cloned().unwrap_or_else(|| name(&item.kind));
-        movie.texts.push((key, text));
-    }
-    Ok(())
-}
-
-/// What the keys of texts are called in words.
-fn name(kind: &[u8; 4]) -> String {
-    let known = match &kind[1..] {
-        b"nam" => "title",
-        b"ART" => "artist",
-        b"alb" => "album",
-        b"day" => "date",
-        b"gen" => "genre",
-        b"cmt" => "comment",
-        b"too" => "encoder",
-        b"swr" => "software",
-        b"cpy" => "copyright",
-        b"wrt" => "composer",
-        b"des" => "description",
-        b"xyz" => "location",
-        _ => "",
-    };
-    match known {
-        "" => kind.iter().map(|byte| char::from(*byte)).collect(),
-        known => known.to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ mod adpcm;
 mod aiff;
 mod au;
 mod caf;
+mod flac;
 mod pcm;
 mod riff;
 mod write;
@@ -40,6 +41,7 @@ pub static WAV: Format = Format {
 /// Sony Wave64: chunks as those of WAV, with GUIDs and sizes of 64 bits.
 pub static W64: Format = Format {
     extensions: &["w64"],
+    mime: &["audio/x-w64"],
     magic: &[Magic::at(0, b"riff\x2e\x91\xcf\x11\xa5\xd6\x28\xdb\x04\xc1\0\0")],
     reads: &[Kind::Array],
     ..Format::new("w64", "Wave64 sound", riff::open_w64)
@@ -80,7 +82,7 @@ pub static FLAC: Format = Format {
     magic: &[Magic::at(0, b"fLaC")],
     reads: &[Kind::Array],
     targets: &[Target::new("flac", "FLAC sound", &["flac"], &write::flac::WRITER)],
-    ..Format::new("flac", "FLAC sound", packed)
+    ..Format::new("flac", "FLAC sound", flac::open)
 };
 
 /// Ogg with Vorbis, Opus or FLAC.

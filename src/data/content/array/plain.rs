@@ -36,6 +36,25 @@ const GAP: u64 = 4 << 10;
 const TOGETHER: u64 = 8 << 20;
 
 impl Plain {
+    /// Names as texts of one length, of which letters beyond that are not kept; `None` where all are empty or there are
+    /// very many.
+    pub fn names(names: &[String]) -> Option<Self> {
+        /// Longer names and more of them are not kept.
+        const LETTERS: usize = 64;
+        const MOST: usize = 1 << 16;
+        let longest = names.iter().map(|name| name.chars().count()).max()?.min(LETTERS);
+        if longest == 0 || names.len() > MOST {
+            return None;
+        }
+        let mut bytes = Vec::with_capacity(names.len() * longest * 4);
+        for name in names {
+            let letters = name.chars().chain(std::iter::repeat('\0')).take(longest);
+            bytes.extend(letters.flat_map(|letter| u32::from(letter).to_le_bytes()));
+        }
+        let source = Source::memory("names", bytes);
+        Plain::new(source, 0, DType::Str(longest as u32), vec![names.len() as u64]).ok()
+    }
+
     /// An array of `dtype` and `shape` at `offset` of `source`, in C order without gaps. Its bytes must be there.
     ///
     /// # Errors

@@ -5,7 +5,6 @@ use super::json::Object;
 use super::tree::{Found, Hierarchy};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
-use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::array::{self, Axis, Plain};
 use crate::data::content::image::FrameChannel;
@@ -253,26 +252,10 @@ fn frame_channels(group: &Object) -> Vec<FrameChannel> {
 
 /// The names of the channels, where there is one for each.
 fn channel_names(group: &Object, count: u64) -> Option<Arc<dyn Array>> {
-    /// Longer names and more channels are not kept.
-    const LETTERS: usize = 64;
-    const MOST: u64 = 1 << 16;
     let list = attributes(group).get("omero")?.get("channels")?.as_array()?;
-    if list.len() as u64 != count || count > MOST {
-        return None;
-    }
-    let label = |channel: &Value| -> Option<Vec<char>> {
-        let label = channel.get("label")?.as_str()?;
-        Some(label.chars().take(LETTERS).collect())
-    };
-    let names = list.iter().map(label).collect::<Option<Vec<_>>>()?;
-    let longest = names.iter().map(Vec::len).max().filter(|longest| *longest > 0)?;
-    let mut bytes = Vec::with_capacity(names.len() * longest * 4);
-    for name in &names {
-        let letters = name.iter().copied().chain(std::iter::repeat('\0')).take(longest);
-        bytes.extend(letters.flat_map(|letter| u32::from(letter).to_le_bytes()));
-    }
-    let source = Source::memory("channels", bytes);
-    let names = Plain::new(source, 0, DType::Str(longest as u32), vec![count]).ok()?;
+    let label = |channel: &Value| channel.get("label")?.as_str().map(str::to_owned);
+    let names = list.iter().map(label).collect::<Option<Vec<String>>>()?;
+    let names = Plain::names(&names).filter(|names| names.shape() == [count])?;
     Some(Arc::new(names))
 }
 

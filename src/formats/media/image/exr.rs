@@ -3,7 +3,10 @@
 //!
 //! The `exr` crate reads the headers and undoes the compression of one block at a time; which blocks are
 //! read, and that they are no larger than their file and the limits, is decided here. Red, green, blue and
-//! alpha of a layer make one picture; every other channel is a picture of its own.
+//! alpha of a layer make one picture; every other channel is a picture of its own. Channels may have a sample for
+//! several pixels; luminance and chroma ([`chroma`]) are a picture in colours, too.
+
+mod chroma;
 
 use super::picture::{self, Codec, Header, blank, check_pixels};
 use crate::bytes::error::{Error, Result};
@@ -15,14 +18,17 @@ use crate::bytes::task::Task;
 use crate::data::content::{Pixels, Rect, Sample};
 use crate::data::format::Opening;
 use crate::data::node::Node;
+use chroma::Luminance;
 use exr::block::UncompressedBlock;
 use exr::block::chunk::{
     Chunk, CompressedBlock, CompressedScanLineBlock, CompressedTileBlock, TileCoordinates,
 };
+use exr::compression::Compression;
 use exr::math::Vec2;
-use exr::meta::attribute::SampleType;
+use exr::meta::attribute::{ChannelDescription, SampleType};
 use exr::meta::header::Header as Part;
 use exr::meta::{BlockDescription, MetaData};
+use std::borrow::Cow;
 use std::io::Read;
 use std::sync::Arc;
 
@@ -106,7 +112,11 @@ fn pictures(
     let names: Vec<String> = channels.iter().map(|channel| channel.name.to_string()).collect();
     let problem = judge(source, file, number).err();
     let layer = part.own_attributes.layer_name.as_ref().map(ToString::to_string);
-    for group in groups(&names) {
+    if problem.is_none() {
+        colours(source, file, number, &names, nodes)?;
+    }
+    let sampled: Vec<(u64, u64)> = channels.iter().map(sampling).collect();
+    for group in groups(&names, &sampled) {
         let mut header = Header::default();
         let types: Vec<SampleType> =
             group.iter().filter_map(|&n| channels.get(n)).map(|channel| channel.sample_type).collect();
@@ -118,14 +128,19 @@ fn pictures(
             SampleType::U32 => Sample::U32,
         };
         let info = &mut header.info;
-        (info.width, info.height) = (part.layer_size.0 as u64, part.layer_size.1 as u64);
+        let sampling = group.first().and_then(|&n| sampled.get(n)).copied().unwrap_or((1, 1));
+        info.width = part.layer_size.0 as u64 / sampling.0;
+        info.height = part.layer_size.1 as u64 / sampling.1;
         (info.channels, info.sample, info.alpha) = (group.len() as u32, sample, group.len() == 4);
         info.bits = sample.size() as u32 * 8;
         let told: Vec<&str> = group.iter().filter_map(|&n| names.get(n)).map(String::as_str).collect();
         header.detail("channels", told.join(", "));
+        if sampling != (1, 1) {
+            header.detail("a sample for", format!("{} × {} pixels", sampling.0, sampling.1));
+        }
         describe(&mut header, part, nodes.is_empty());
         header.problem.clone_from(&problem);
-        let codec = Exr { file: file.clone(), part: number, channels: group.clone(), sample };
+        let codec = Exr { file: file.clone(), part: number, channels: group.clone(), sampling, sample };
         let mut node = picture::node(source, header, codec)?;
         let short = if told.len() > 1 { told.concat() } else { told.join("") };
         node.name = match &layer {
@@ -137,8 +152,53 @@ fn pictures(
     Ok(())
 }
 
-/// Channels that make a picture together: R, G, B and A of a layer; others stand alone.
-fn groups(names: &[String]) -> Vec<Vec<usize>> {
+/// The picture in colours that the luminance and chroma of a part are, without a layer's name before them.
+fn colours(
+    source: &Source,
+    file: &Arc<File>,
+    number: usize,
+    names: &[String],
+    nodes: &mut Vec<Node>,
+) -> Result<()> {
+    let part = file.part(number)?;
+    let channel = |name: &str| -> Option<Exr> {
+        let n = names.iter().position(|known| known == name)?;
+        let channel = part.channels.list.get(n)?;
+        let sample = match channel.sample_type {
+            SampleType::F16 => Sample::F16,
+            SampleType::F32 => Sample::F32,
+            SampleType::U32 => return None,
+        };
+        Some(Exr { file: file.clone(), part: number, channels: vec![n], sampling: sampling(channel), sample })
+    };
+    let (Some(y), Some(ry), Some(by)) = (channel("Y"), channel("RY"), channel("BY")) else { return Ok(()) };
+    let is_even = |one: &Exr| matches!(one.sampling, (1, 1) | (2, 2));
+    if y.sampling != (1, 1) || !is_even(&ry) || !is_even(&by) {
+        return Ok(());
+    }
+    let alpha = channel("A").filter(|alpha| alpha.sampling == (1, 1));
+    let mut header = Header::default();
+    let info = &mut header.info;
+    (info.width, info.height) = (part.layer_size.0 as u64, part.layer_size.1 as u64);
+    (info.sample, info.bits, info.alpha) = (Sample::F32, y.sample.size() as u32 * 8, alpha.is_some());
+    info.channels = if info.alpha { 4 } else { 3 };
+    header.detail("channels", "Y, RY, BY: luminance and chroma, shown as red, green and blue");
+    describe(&mut header, part, nodes.is_empty());
+    let shares = chroma::shares(part.shared_attributes.chromaticities.as_ref());
+    let mut node = picture::node(source, header, Luminance { y, chroma: [ry, by], alpha, shares })?;
+    let layer = part.own_attributes.layer_name.as_ref().map(ToString::to_string);
+    node.name = layer.map_or_else(|| "RGB".to_owned(), |layer| format!("{layer}.RGB"));
+    nodes.push(node);
+    Ok(())
+}
+
+/// For how many pixels across and down a channel has a sample.
+fn sampling(channel: &ChannelDescription) -> (u64, u64) {
+    (channel.sampling.0.max(1) as u64, channel.sampling.1.max(1) as u64)
+}
+
+/// Channels that make a picture together: R, G, B and A of a layer, with samples for the same pixels; others stand alone.
+fn groups(names: &[String], sampled: &[(u64, u64)]) -> Vec<Vec<usize>> {
     let find = |name: String| names.iter().position(|n| *n == name);
     let mut groups: Vec<Vec<usize>> = Vec::new();
     let mut taken = vec![false; names.len()];
@@ -148,7 +208,11 @@ fn groups(names: &[String]) -> Vec<Vec<usize>> {
             ["R", "G", "B"].map(|c| find(format!("{prefix}{c}"))).into_iter().collect();
         let Some(mut colours) = colours else { continue };
         colours.extend(find(format!("{prefix}A")));
-        if colours.iter().all(|&n| taken.get(n) == Some(&false)) {
+        let same = colours.windows(2).all(|pair| match *pair {
+            [a, b] => sampled.get(a) == sampled.get(b),
+            _ => true,
+        });
+        if same && colours.iter().all(|&n| taken.get(n) == Some(&false)) {
             colours.iter().for_each(|&n| {
                 if let Some(place) = taken.get_mut(n) {
                     *place = true
@@ -171,8 +235,32 @@ fn judge(source: &Source, file: &File, number: usize) -> Result<()> {
     if part.deep {
         return Err(Error::unsupported("OpenEXR: deep data, with several samples in one pixel"));
     }
-    if part.channels.list.iter().any(|channel| channel.sampling != Vec2(1, 1)) {
-        return Err(Error::unsupported("OpenEXR: channels with fewer samples than pixels"));
+    let (size, at) = (part.layer_size, part.own_attributes.layer_position);
+    for (x, y) in part.channels.list.iter().map(sampling).filter(|sampling| *sampling != (1, 1)) {
+        let divides = |of: u64, size: usize, at: i32| {
+            (size as u64).is_multiple_of(of) && i64::from(at).rem_euclid(of.min(1 << 32) as i64) == 0
+        };
+        if !divides(x, size.0, at.0) || !divides(y, size.1, at.1) {
+            let what = format!(
+                "OpenEXR: a channel with a sample for {x} × {y} pixels, which do not divide its sides"
+            );
+            return Err(Error::malformed(what));
+        }
+        // The decoder of B44 counts the blocks of such channels wrongly; what others give was not held against OpenEXR.
+        let known = [
+            Compression::Uncompressed,
+            Compression::RLE,
+            Compression::ZIP1,
+            Compression::ZIP16,
+            Compression::PIZ,
+        ];
+        if !known.contains(&part.compression) {
+            let what = format!("OpenEXR: {} of channels with fewer samples than pixels", part.compression);
+            return Err(Error::unsupported(what));
+        }
+        if matches!(part.blocks, BlockDescription::Tiles(_)) {
+            return Err(Error::unsupported("OpenEXR: tiles of channels with fewer samples than pixels"));
+        }
     }
     let Vec2(width, rows) = part.max_block_pixel_size();
     let area = (width as u64).saturating_mul(rows as u64);
@@ -191,6 +279,25 @@ fn judge(source: &Source, file: &File, number: usize) -> Result<()> {
 /// Bytes of one pixel of all channels.
 fn pixel_bytes(part: &Part) -> u64 {
     part.channels.list.iter().map(|channel| channel.sample_type.bytes_per_sample() as u64).sum()
+}
+
+/// Bytes of a line of a channel; none where it has no samples in the line `y`, counted from the first of the part.
+fn line_bytes(channel: &ChannelDescription, width: u64, y: u64) -> u64 {
+    let (across, down) = sampling(channel);
+    match y % down {
+        0 => width / across * channel.sample_type.bytes_per_sample() as u64,
+        _ => 0,
+    }
+}
+
+/// Bytes of a block.
+fn block_bytes(part: &Part, place: Rect) -> u64 {
+    let list = &part.channels.list;
+    if list.iter().all(|channel| sampling(channel) == (1, 1)) {
+        return place.width * place.height * pixel_bytes(part);
+    }
+    let lines = place.y..place.y + place.height;
+    lines.flat_map(|y| list.iter().map(move |channel| line_bytes(channel, place.width, y))).sum()
 }
 
 fn describe(header: &mut Header, part: &Part, all: bool) {
@@ -250,6 +357,8 @@ struct Exr {
     file: Arc<File>,
     part: usize,
     channels: Vec<usize>,
+    /// For how many pixels across and down they have a sample.
+    sampling: (u64, u64),
     sample: Sample,
 }
 
@@ -285,10 +394,15 @@ impl Exr {
     fn samples(&self, task: &Task, source: &Source, rect: Rect, partial: bool) -> Result<Pixels> {
         judge(source, &self.file, self.part)?;
         let part = self.file.part(self.part)?;
+        let (across, down) = self.sampling;
+        let rect = rect.cut(part.layer_size.0 as u64 / across, part.layer_size.1 as u64 / down);
         check_pixels(rect.width, rect.height)?;
+        // The pixels that its samples stand for.
+        let Rect { x, y, width, height } = rect;
+        let pixels_of = Rect { x: x * across, y: y * down, width: width * across, height: height * down };
         let channels = self.channels.len() as u32;
         let mut pixels = blank(rect.width, rect.height, channels, self.sample, channels == 4)?;
-        for block in self.blocks(part, rect) {
+        for block in self.blocks(part, pixels_of) {
             task.check()?;
             match self.block(task, source, part, &block) {
                 Ok(Some(data)) => self.paste(part, &mut pixels, rect, &block, &data),
@@ -342,7 +456,7 @@ impl Exr {
         }
         let len = u64::try_from(number(skip)?).map_err(|_| wrong())?;
         let start = at + skip + 4;
-        let raw = block.rect.width * block.rect.height * pixel_bytes(part);
+        let raw = block_bytes(part, block.rect);
         limits::check(raw, limits::CHUNK, "a block of lines or tile")?;
         if len > raw.saturating_mul(2).saturating_add(4096) {
             let what = format!("OpenEXR: a block of {len} bytes for {raw} bytes of samples");
@@ -363,8 +477,9 @@ impl Exr {
             }),
         };
         let chunk = Chunk { layer_index: self.part, compressed_block };
+        let meta = self.meta(raw, block.rect)?;
         let data = catch_decoder_panic("a block", || {
-            let block = UncompressedBlock::decompress_chunk(chunk, &self.file.meta, false);
+            let block = UncompressedBlock::decompress_chunk(chunk, &meta, false);
             Ok(block.map_err(refused)?.data)
         });
         let data = data.map_err(|error| error.at(at))?;
@@ -375,29 +490,49 @@ impl Exr {
         Ok(Some(data))
     }
 
-    /// Copies what a block has of `rect`.
+    /// The headers for the decoder of a block: it takes the size of a block for that of its pixels with all channels, which
+    /// is not so where these have fewer samples. What it is told then gives the size that it is.
+    fn meta(&self, raw: u64, place: Rect) -> Result<Cow<'_, MetaData>> {
+        let area = (place.width * place.height).max(1);
+        if raw == area * pixel_bytes(self.file.part(self.part)?) {
+            return Ok(Cow::Borrowed(&self.file.meta));
+        }
+        if raw == 0 || !raw.is_multiple_of(area) {
+            let what = "OpenEXR: blocks of channels with fewer samples than pixels that are no whole number of bytes a pixel";
+            return Err(Error::unsupported(what));
+        }
+        let mut meta = self.file.meta.clone();
+        if let Some(part) = meta.headers.get_mut(self.part) {
+            part.channels.bytes_per_pixel = (raw / area) as usize;
+        }
+        Ok(Cow::Owned(meta))
+    }
+
+    /// Copies what a block has of `rect`, which counts samples.
     fn paste(&self, part: &Part, pixels: &mut Pixels, rect: Rect, block: &Block, data: &[u8]) {
         let place = block.rect;
-        let width = place.width as usize;
-        let line_bytes = width * pixel_bytes(part) as usize;
-        let (left, right) = (rect.x.max(place.x), (rect.x + rect.width).min(place.x + place.width));
-        let (top, bottom) = (rect.y.max(place.y), (rect.y + rect.height).min(place.y + place.height));
-        let (size, channels) = (self.sample.size(), self.channels.len());
-        for (n, &channel) in self.channels.iter().enumerate() {
-            let list = &part.channels.list;
-            let Some(kind) = list.get(channel).map(|channel| channel.sample_type) else { continue };
-            let before: usize =
-                list.iter().take(channel).map(|c| c.sample_type.bytes_per_sample() * width).sum();
-            let stored = kind.bytes_per_sample();
-            for y in top..bottom {
-                let line = (y - place.y) as usize * line_bytes + before;
-                let from = line + (left - place.x) as usize * stored;
-                let Some(from) = data.get(from..from + (right - left) as usize * stored) else { continue };
-                let to = ((y - rect.y) * rect.width + (left - rect.x)) as usize * channels * size;
+        let (across, down) = self.sampling;
+        let left = rect.x.max(place.x.div_ceil(across));
+        let right = (rect.x + rect.width).min((place.x + place.width).div_ceil(across));
+        let (size, count) = (self.sample.size(), self.channels.len());
+        let mut line = 0;
+        for y in place.y..place.y + place.height {
+            for (n, channel) in part.channels.list.iter().enumerate() {
+                let start = line;
+                line += line_bytes(channel, place.width, y) as usize;
+                let inside = y.is_multiple_of(down) && (rect.y..rect.y + rect.height).contains(&(y / down));
+                let Some(k) = self.channels.iter().position(|own| *own == n).filter(|_| inside) else {
+                    continue;
+                };
+                let stored = channel.sample_type.bytes_per_sample();
+                let from = start + left.saturating_sub(place.x.div_ceil(across)) as usize * stored;
+                let end = from + right.saturating_sub(left) as usize * stored;
+                let Some(from) = data.get(from..end) else { continue };
+                let to = ((y / down - rect.y) * rect.width + (left - rect.x)) as usize * count * size;
                 let Some(to) = pixels.data.get_mut(to..) else { continue };
-                for (pixel, sample) in to.chunks_exact_mut(channels * size).zip(from.chunks_exact(stored)) {
-                    if let Some(out) = pixel.get_mut(n * size..(n + 1) * size) {
-                        put(out, kind, sample);
+                for (pixel, sample) in to.chunks_exact_mut(count * size).zip(from.chunks_exact(stored)) {
+                    if let Some(out) = pixel.get_mut(k * size..(k + 1) * size) {
+                        put(out, channel.sample_type, sample);
                     }
                 }
             }
@@ -424,8 +559,7 @@ fn put(out: &mut [u8], kind: SampleType, sample: &[u8]) {
 
 impl Codec for Exr {
     fn frame(&self, task: &Task, source: &Source, _frame: u64, partial: bool) -> Result<Pixels> {
-        let size = self.file.part(self.part)?.layer_size;
-        self.samples(task, source, Rect::all(size.0 as u64, size.1 as u64), partial)
+        self.samples(task, source, Rect::all(u64::MAX, u64::MAX), partial)
     }
 
     fn region(&self, task: &Task, source: &Source, _frame: u64, rect: Rect) -> Result<Option<Pixels>> {
@@ -477,6 +611,37 @@ mod tests {
         for name in ["codec_zip", "codec_zips", "codec_piz"] {
             assert_eq!(pixels(&opened(name).root).data, plain.data, "{name}");
         }
+    }
+
+    #[test]
+    fn luminance_and_chroma_are_colours() {
+        let plain = opened("luminance_plain");
+        let children = plain.root.child_page(&Task::new(), 0..10).unwrap();
+        let names: Vec<&str> = children.iter().map(|node| node.name.as_str()).collect();
+        assert_eq!(names, ["BY", "RY", "Y"]);
+        let (seen, by) = (pixels(&plain.root), pixels(&children[0]));
+        assert_eq!((seen.width, seen.height, seen.channels, seen.sample), (40, 36, 3, Sample::F32));
+        assert_eq!((by.width, by.height, by.sample), (20, 18, Sample::F16));
+        // Ramps of red across and of green down, where chroma is known; that of the rest is between it.
+        for (x, y) in [(8u64, 4u64), (10, 14), (20, 18), (30, 34), (31, 29), (33, 31)] {
+            let wanted = [x as f64 / 39.0 * 255.0, y as f64 / 35.0 * 255.0].map(|v| 0.25 + v.floor() / 255.0);
+            for (channel, wanted) in wanted.into_iter().enumerate() {
+                let value = seen.sample(x, y, channel as u32).unwrap();
+                assert!((value - wanted).abs() < 0.02, "{x} {y} {channel}: {value}, not {wanted}");
+            }
+        }
+        for name in ["luminance_zips", "luminance_zip"] {
+            let document = opened(name);
+            assert_eq!(pixels(&document.root).data, seen.data, "{name}");
+        }
+        let problem = |name: &str| opened(name).root.problem.as_ref().unwrap().to_string();
+        assert!(problem("malformed/luminance_of_b44").contains("of channels with fewer samples"));
+        assert!(problem("malformed/samples_that_do_not_divide").contains("do not divide"));
+        let across = opened("half_across");
+        let other = across.root.child_page(&Task::new(), 0..1).unwrap();
+        let (whole, other) = (pixels(&across.root), pixels(&other[0]));
+        assert_eq!((whole.width, other.width, other.height), (40, 20, 36));
+        assert!((whole.sample(6, 5, 0).unwrap() - other.sample(3, 5, 0).unwrap()).abs() < 1e-3);
     }
 
     #[test]

@@ -55,7 +55,8 @@ pub(super) fn open(opening: &Opening) -> Result<Node> {
     header.blocks.iptc = photoshop(&walk.photoshop).map(Bytes::copy_from_slice);
     if frame.refusal().is_some() && frame.is_wide() && frame.sampling.len() != 2 {
         header.info.sample = if frame.precision > 8 { Sample::U16 } else { Sample::U8 };
-        return picture::node(source, header, Wide(coding));
+        let bits = (frame.kind != 0xc3).then_some(frame.precision);
+        return picture::node(source, header, Wide { coding, bits });
     }
     if let Some(refusal) = frame.refusal() {
         header.info.sample = if frame.precision > 8 { Sample::U16 } else { Sample::U8 };
@@ -369,18 +370,48 @@ impl Codec for Refused {
 }
 
 /// A lossless JPEG, or one of 12 bits a sample.
-struct Wide(Coding);
+struct Wide {
+    coding: Coding,
+    /// Bits of a sample, where it is not lossless.
+    bits: Option<u8>,
+}
 
 impl Codec for Wide {
     fn frame(&self, task: &Task, source: &Source, _frame: u64, partial: bool) -> Result<Pixels> {
         let bytes = source.read(task, 0..source.len(task)?)?;
         let raw = wide::decode(task, &bytes, partial)?;
-        match (raw.sample, self.0.colours) {
+        match (raw.sample, self.coding.colours, self.bits) {
             // Lossless ones are stored in the colours that they have.
-            (Sample::U8, Colours::YCbCr) if raw.channels == 3 => Ok(raw),
-            (Sample::U8, _) => Ok(Jpeg { coding: self.0, sides: (0, 0) }.coloured(raw)),
+            (Sample::U8, Colours::YCbCr, _) if raw.channels == 3 => Ok(raw),
+            (Sample::U8, ..) => Ok(Jpeg { coding: self.coding, sides: (0, 0) }.coloured(raw)),
+            (Sample::U16, _, Some(bits)) => Ok(self.deep(raw, (1 << bits) - 1)),
             _ => Ok(raw),
         }
+    }
+}
+
+impl Wide {
+    /// Components of two bytes as colours, up to `most`.
+    fn deep(&self, raw: Pixels, most: i32) -> Pixels {
+        let words = raw.data.as_chunks::<2>().0.iter().map(|word| i32::from(u16::from_le_bytes(*word)));
+        let words: Vec<i32> = words.collect();
+        let colours = self.coding.colours;
+        let pixels: Vec<[i32; 3]> = match colours {
+            Colours::YCbCr => words.as_chunks::<3>().0.iter().map(|pixel| rgb(*pixel, most)).collect(),
+            Colours::Cmyk | Colours::Ycck => {
+                let light = |&[a, b, c, k]: &[i32; 4]| {
+                    let ink = [a, b, c];
+                    let ink = if colours == Colours::Ycck { rgb(ink, most).map(|v| most - v) } else { ink };
+                    let (ink, k) =
+                        if self.coding.inverted { (ink.map(|v| most - v), most - k) } else { (ink, k) };
+                    ink.map(|v| (most - v).max(0) * (most - k).max(0) / most)
+                };
+                words.as_chunks::<4>().0.iter().map(light).collect()
+            }
+            Colours::Grey | Colours::Rgb => return raw,
+        };
+        let data = pixels.iter().flatten().flat_map(|value| (*value as u16).to_le_bytes()).collect();
+        Pixels { channels: 3, data, ..raw }
     }
 }
 
@@ -551,13 +582,18 @@ fn rare(bytes: &[u8], sides: Option<(u16, u16)>) -> Result<Pixels> {
 
 /// YCbCr to RGB as in JFIF, in libjpeg's 16-bit fixed point with its rounding.
 pub(super) fn to_rgb(pixel: &mut [u8; 3]) {
-    let [y, cb, cr] = pixel.map(i32::from);
-    let (cb, cr) = (cb - 128, cr - 128);
+    *pixel = rgb(pixel.map(i32::from), 255).map(|value| value as u8);
+}
+
+/// The same of numbers up to `most`.
+fn rgb([y, cb, cr]: [i32; 3], most: i32) -> [i32; 3] {
+    let middle = most / 2 + 1;
+    let (cb, cr) = (cb - middle, cr - middle);
     let half = 1 << 15;
     let r = y + ((91_881 * cr + half) >> 16);
     let g = y + ((-22_554 * cb - 46_802 * cr + half) >> 16);
     let b = y + ((116_130 * cb + half) >> 16);
-    *pixel = [r, g, b].map(|v| v.clamp(0, 255) as u8);
+    [r, g, b].map(|value| value.clamp(0, most))
 }
 
 /// CMYK or YCCK to RGB: black takes its share of what each ink leaves.

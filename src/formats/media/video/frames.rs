@@ -57,6 +57,8 @@ pub(super) struct Track {
     pub(super) seconds: Option<f64>,
     /// How it is turned to be shown: quarters clockwise.
     pub(super) quarters: u8,
+    /// What its colours are, as an ICC profile.
+    pub(super) profile: Arc<[u8]>,
     pub(super) details: Vec<(String, String)>,
 }
 
@@ -139,6 +141,7 @@ impl Frames {
                 3 => Some(8),
                 _ => None,
             },
+            profile: track.profile.clone(),
             details: track.details.clone(),
             video: Some(video),
             ..ImageInfo::default()

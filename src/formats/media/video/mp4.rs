@@ -14,6 +14,8 @@ use crate::engines::boxes::{Atom, find};
 use crate::engines::isobmff::movie::{self, Movie as Boxes};
 use crate::engines::isobmff::{self, Meta, Property};
 use crate::engines::picture_metadata::Blocks;
+use bytes::Bytes;
+use std::sync::Arc;
 
 /// Cues of one track that are read.
 const CUES: usize = 100_000;
@@ -252,6 +254,7 @@ pub(super) fn open_heic(opening: &Opening) -> Result<Node> {
             }
             _ => None,
         });
+        track.profile = profile(&meta, *id).map(|bytes| Arc::from(bytes.as_ref())).unwrap_or_default();
         // HEIF turns counter-clockwise.
         track.quarters = (4 - turns.unwrap_or(0) % 4) % 4;
         let name = if *id == primary { "primary item" } else { "item" };
@@ -281,10 +284,14 @@ fn blocks(task: &Task, source: &Source, meta: &Meta, primary: u32, out: &mut Blo
         let start = skip.saturating_add(4).min(bytes.len());
         out.exif.get_or_insert_with(|| bytes.slice(start..));
     }
-    let profile = meta.properties(primary).find_map(|property| match property {
+    out.profile = profile(meta, primary);
+    Ok(())
+}
+
+/// The ICC profile of an item.
+fn profile(meta: &Meta, id: u32) -> Option<Bytes> {
+    meta.properties(id).find_map(|property| match property {
         Property::Profile(bytes) => Some(bytes.clone()),
         _ => None,
-    });
-    out.profile = profile;
-    Ok(())
+    })
 }

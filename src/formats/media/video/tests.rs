@@ -1,5 +1,6 @@
 use super::*;
 use crate::bytes::error::ErrorKind;
+use crate::data::adapt::Managed;
 use crate::data::content::{Image, ImageInfo, Pixels, Rect};
 use crate::data::format::Options;
 use crate::data::open::Document;
@@ -95,6 +96,15 @@ fn a_grid_of_tiles_is_one_picture() {
         let red = pixels.sample(x, y, 0).unwrap() - x as f64 * 255.0 / 149.0;
         let green = pixels.sample(x, y, 1).unwrap() - y as f64 * 255.0 / 99.0;
         assert!(red.abs() < 16.0 && green.abs() < 16.0, "{x} {y}: off by {red} and {green}");
+    }
+}
+
+#[test]
+fn a_single_item_has_its_profile() {
+    for name in ["heic/profile.heic", "avif/profile.avif"] {
+        let document = opened(name);
+        let seen = image(&document);
+        assert_eq!(Managed::named(seen.info()).as_deref(), Some("Gander wide"), "{name}");
     }
 }
 

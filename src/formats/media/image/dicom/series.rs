@@ -4,25 +4,25 @@
 use super::super::picture::check_pixels;
 use super::pixels::{Frames, Layout};
 use super::{Object, Placement, heading};
-use crate::bytes::cache::Cache;
 use crate::bytes::error::{Error, Result, UnlessCancelled};
+use crate::bytes::guard::catch_decoder_panic;
 use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::chunked::{Chunked, Chunks};
 use crate::data::content::array::{Axis, Scaling};
-use crate::data::content::{Array, ArrayFacts, Content};
+use crate::data::content::{ArrayFacts, Content};
 use crate::data::dtype::DType;
 use crate::data::format::Opening;
 use crate::data::node::Node;
-use crate::data::region::Region;
 use crate::data::sniff::{Head, Match};
+use bytes::Bytes;
+use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Files of one folder that are looked at.
 const FILES: usize = 20_000;
-/// Bytes of decoded slices that are kept.
-const KEPT: usize = 512 << 20;
 
 /// A folder most of whose files are objects by their names, or that has a directory of them.
 pub(in super::super) fn sniff(head: &Head) -> Match {
@@ -80,28 +80,39 @@ pub(in super::super) fn open(opening: &Opening) -> Result<Node> {
     let mut found: BTreeMap<Key, Series> = BTreeMap::new();
     let mut others: Vec<Node> = Vec::new();
     let mut remarks = Vec::new();
-    let files = opening.head.entries.iter().filter(|entry| !entry.is_folder);
-    let mut count = 0;
-    for (n, entry) in files.enumerate() {
+    let mut files: Vec<&str> = opening
+        .head
+        .entries
+        .iter()
+        .filter(|entry| !entry.is_folder)
+        .map(|entry| entry.name.as_str())
+        .collect();
+    if files.len() > FILES {
+        remarks.push(format!("the folder has more than {FILES} files; these were looked at"));
+        files.truncate(FILES);
+    }
+    let look = |name: &&str| {
         task.check()?;
-        if n >= FILES {
-            remarks.push(format!("the folder has more than {FILES} files; these were looked at"));
-            break;
+        if !is_named(name) && !is_object(task, folder, name)? {
+            return Ok(None);
         }
-        if !is_named(&entry.name) && !is_object(task, folder, &entry.name)? {
-            continue;
-        }
-        let read = folder.child(task, &entry.name).and_then(|file| member(task, &file, &entry.name));
-        match read.unless_cancelled()? {
+        let read = folder.child(task, name).and_then(|file| member(task, &file, name));
+        read.unless_cancelled().map(Some)
+    };
+    let looked: Vec<_> = files.par_iter().map(look).collect::<Result<_>>()?;
+    let mut count = 0;
+    for (name, read) in files.into_iter().zip(looked) {
+        let Some(read) = read else { continue };
+        match read {
             Ok(Some((key, slice, name, attributes))) => {
                 count += 1;
                 let series =
                     found.entry(key).or_insert_with(|| Series { slices: Vec::new(), attributes, name });
                 series.slices.push(slice);
             }
-            Ok(None) => others.push(file_node(folder, &entry.name)),
+            Ok(None) => others.push(file_node(folder, name)),
             Err(error) => {
-                let node = file_node(folder, &entry.name);
+                let node = file_node(folder, name);
                 others.push(node.problem(error));
             }
         }
@@ -261,23 +272,13 @@ fn volume(folder: &Source, key: &Key, mut series: Series) -> Result<Node> {
         node.remarks.push("slices are rescaled each by its own factor: values are those after it".to_owned());
     }
     let files = series.slices.iter().map(|slice| file_node(folder, &slice.file)).collect();
-    let facts = ArrayFacts {
-        axes,
-        scaling: if same { scaling } else { None },
-        chunks: Some([vec![1], shape.iter().skip(1).copied().collect()].concat()),
-        ..ArrayFacts::default()
-    };
+    let facts = ArrayFacts { axes, scaling: if same { scaling } else { None }, ..ArrayFacts::default() };
     for (name, text) in series.attributes {
         node = node.attribute(name, text);
     }
-    let array = Volume {
-        folder: folder.clone(),
-        slices: series.slices,
-        dtype,
-        shape,
-        facts,
-        kept: Cache::with_last(KEPT),
-    };
+    let chunk = [vec![1], shape.iter().skip(1).copied().collect()].concat();
+    let slices = Slices { folder: folder.clone(), slices: series.slices, dtype: dtype.clone() };
+    let array = Chunked::new(dtype, shape, chunk, Vec::new(), Arc::new(slices))?.facts(facts);
     Ok(node.content(Content::Array(Arc::new(array))).listed(files))
 }
 
@@ -303,29 +304,14 @@ fn single(direction: [f64; 3], position: [f64; 3]) -> Option<(usize, f64, f64)> 
     Some((n, position.get(n).copied()?, sign))
 }
 
-struct Volume {
+/// The slices of a volume, each a chunk of it.
+struct Slices {
     folder: Source,
     slices: Vec<Slice>,
     dtype: DType,
-    shape: Vec<u64>,
-    facts: ArrayFacts,
-    /// Decoded slices by their numbers.
-    kept: Cache<u64, Arc<Vec<u8>>>,
 }
 
-impl Volume {
-    fn slice(&self, task: &Task, n: u64) -> Result<Arc<Vec<u8>>> {
-        if let Some(slice) = self.kept.get(&n) {
-            return Ok(slice);
-        }
-        task.check()?;
-        let slice = self.slices.get(n as usize).ok_or_else(|| Error::bug("a slice that there is not"))?;
-        let decoded = crate::bytes::guard::catch_decoder_panic("the slice", || self.decoded(task, slice));
-        let data = Arc::new(decoded.map_err(|error| error.in_file(&slice.file))?);
-        self.kept.put(n, data.clone(), data.len());
-        Ok(data)
-    }
-
+impl Slices {
     fn decoded(&self, task: &Task, slice: &Slice) -> Result<Vec<u8>> {
         let file = self.folder.child(task, &slice.file)?;
         let object = Object::read(task, &file)?;
@@ -349,51 +335,11 @@ impl Volume {
     }
 }
 
-impl Array for Volume {
-    fn dtype(&self) -> &DType {
-        &self.dtype
+impl Chunks for Slices {
+    fn chunk(&self, task: &Task, index: &[u64]) -> Result<Option<Bytes>> {
+        let slice = index.first().and_then(|n| self.slices.get(usize::try_from(*n).ok()?));
+        let slice = slice.ok_or_else(|| Error::bug("a slice that there is not"))?;
+        let decoded = catch_decoder_panic("the slice", || self.decoded(task, slice));
+        decoded.map(|data| Some(data.into())).map_err(|error| error.in_file(&slice.file))
     }
-
-    fn shape(&self) -> &[u64] {
-        &self.shape
-    }
-
-    fn facts(&self) -> ArrayFacts {
-        self.facts.clone()
-    }
-
-    fn read(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<()> {
-        let Some((&slices, sides)) = region.0.split_first() else {
-            return Err(Error::bug("a volume has slices"));
-        };
-        let size = self.dtype.size() as usize;
-        let lens = self.shape.get(1..).unwrap_or_default();
-        let part = sides.iter().map(|span| span.count).product::<u64>() as usize * size;
-        for (n, out) in out.chunks_exact_mut(part.max(1)).enumerate() {
-            let data = self.slice(task, slices.index(n as u64))?;
-            copy(&data, lens, sides, 0, size, &mut out.chunks_exact_mut(size.max(1)))?;
-        }
-        Ok(())
-    }
-}
-
-/// Copies the elements of a region of one slice.
-fn copy<'a>(
-    data: &[u8],
-    lens: &[u64],
-    spans: &[crate::data::region::Span],
-    base: u64,
-    size: usize,
-    out: &mut impl Iterator<Item = &'a mut [u8]>,
-) -> Result<()> {
-    let (Some((len, lens)), Some((span, spans))) = (lens.split_first(), spans.split_first()) else {
-        let at = base as usize * size;
-        let element =
-            data.get(at..at + size).ok_or_else(|| Error::malformed("a slice has too few pixels"))?;
-        if let Some(place) = out.next() {
-            place.copy_from_slice(element);
-        }
-        return Ok(());
-    };
-    (0..span.count).try_for_each(|n| copy(data, lens, spans, base * len + span.index(n), size, out))
 }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::bytes::error::ErrorKind;
-use crate::data::content::{Content, Rect};
+use crate::data::content::{Content, Rect, Sample};
 use crate::data::format::Options;
 use crate::data::open::Document;
 use crate::formats::open_source;
@@ -55,6 +55,28 @@ fn scans_and_sampling_are_those_of_the_reference() {
         );
     }
     assert!(rest.is_empty());
+}
+
+/// Sequential and progressive frames of 12 bits hold the same coefficients.
+#[test]
+fn frames_of_12_bits_are_those_of_the_reference() {
+    for (name, channels) in [("grey", 1), ("rgb", 3)] {
+        let read = |kind: &str| {
+            let bytes = std::fs::read(fixtures().join(format!("{kind}_12_{name}.jpg"))).unwrap();
+            pixels(&opened(bytes)).unwrap()
+        };
+        let seen = read("progressive");
+        assert_eq!((seen.width, seen.height, seen.channels, seen.sample), (45, 35, channels, Sample::U16));
+        assert!(seen == read("sequential"), "{name}");
+        let packed = std::fs::read(fixtures().join(format!("samples_12_{name}.raw"))).unwrap();
+        let mut wanted = Vec::new();
+        flate2::read::ZlibDecoder::new(packed.as_slice()).read_to_end(&mut wanted).unwrap();
+        assert_eq!(seen.data.len(), wanted.len());
+        let pairs = seen.data.as_chunks::<2>().0.iter().zip(wanted.as_chunks::<2>().0);
+        let worst =
+            pairs.map(|(a, b)| u16::from_le_bytes(*a).abs_diff(u16::from_le_bytes(*b))).max().unwrap();
+        assert!(worst <= if channels == 1 { 2 } else { 24 }, "{name}: off by {worst} of 4095");
+    }
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! SGI's LogLuv: luminance on a logarithmic scale and colour as CIE (u\', v\'), as floats. <http://www.anyhere.com/gward/pixformat/tiffluv.html>
 //!
-//! Luminance alone gives one channel; with colour it gives linear RGB of the primaries of Rec. 709.
+//! Luminance alone gives one channel; with colour it gives linear RGB of the primaries of Rec. 709. Colour takes 16 bits of
+//! each pixel in runs, or 14 bits beside 10 of luminance in three bytes.
+
+mod cells;
 
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
@@ -12,11 +15,12 @@ const NEUTRAL: (f64, f64) = (0.210_526_316, 0.473_684_211);
 
 /// The samples of a chunk.
 pub(super) fn decode(stored: &[u8], packed: bool, channels: u64, width: u64, rows: u64) -> Result<Vec<u8>> {
-    if packed {
-        return Err(Error::unsupported("TIFF: SGI LogLuv of 24 bits a pixel"));
-    }
     let bytes = limits::bytes(&[width, rows, channels], 4)?;
     let mut out = limits::buffer(bytes, "a strip or tile")?;
+    // Luminance alone is coded in runs under either name.
+    if packed && channels == 3 {
+        return three_bytes(stored, out);
+    }
     let (width, channels) = (width as usize, channels as usize);
     // Bytes of equal weight lie together, row by row, the highest first.
     let weights = if channels == 1 { 2 } else { 4 };
@@ -37,9 +41,31 @@ pub(super) fn decode(stored: &[u8], packed: bool, channels: u64, width: u64, row
     Ok(out)
 }
 
+/// Pixels of 10 bits of luminance and 14 of colour, the highest first.
+fn three_bytes(stored: &[u8], mut out: Vec<u8>) -> Result<Vec<u8>> {
+    let places = out.as_chunks_mut::<12>().0;
+    let pixels = stored.as_chunks::<3>().0;
+    if pixels.len() < places.len() {
+        return Err(ends());
+    }
+    for ([high, middle, low], place) in pixels.iter().zip(places) {
+        let code = u32::from_be_bytes([0, *high, *middle, *low]);
+        let (level, cell) = (code >> 14, code & 0x3fff);
+        let y = if level == 0 { 0.0 } else { ((f64::from(level) + 0.5) / 64.0 - 12.0).exp2() };
+        let colours = rgb(y, cells::middle(cell).unwrap_or(NEUTRAL));
+        for (colour, place) in colours.iter().zip(place.as_chunks_mut::<4>().0) {
+            *place = (*colour as f32).to_le_bytes();
+        }
+    }
+    Ok(out)
+}
+
+fn ends() -> Error {
+    Error::malformed("TIFF: LogLuv data end early; the file may be cut off")
+}
+
 /// Adds the bytes of one weight; what follows them.
 fn runs<'a>(mut rest: &'a [u8], row: &mut [u32], shift: u32) -> Result<&'a [u8]> {
-    let ends = || Error::malformed("TIFF: LogLuv data end early; the file may be cut off");
     let mut at = 0;
     while at < row.len() {
         let (&count, after) = rest.split_first().ok_or_else(ends)?;
@@ -68,14 +94,14 @@ fn luminance(value: u32) -> f64 {
 }
 
 fn colour(value: u32) -> [f64; 3] {
-    let y = luminance(value >> 16);
+    let part = |bits: u32| (f64::from(bits & 0xff) + 0.5) / UV_SCALE;
+    rgb(luminance(value >> 16), (part(value >> 8), part(value)))
+}
+
+/// The linear colours of a luminance at (u\', v\').
+fn rgb(y: f64, (u, v): (f64, f64)) -> [f64; 3] {
     if y <= 0.0 {
         return [0.0; 3];
-    }
-    let part = |bits: u32| (f64::from(bits & 0xff) + 0.5) / UV_SCALE;
-    let (mut u, mut v) = (part(value >> 8), part(value));
-    if v <= 0.0 {
-        (u, v) = NEUTRAL;
     }
     let scale = 1.0 / (6.0 * u - 16.0 * v + 12.0);
     let (x, small_y) = (9.0 * u * scale, 4.0 * v * scale);
@@ -105,6 +131,30 @@ mod tests {
         let (u, v) = ((NEUTRAL.0 * UV_SCALE) as u32, (NEUTRAL.1 * UV_SCALE) as u32);
         let [r, g, b] = colour((64 << 8) << 16 | u << 8 | v);
         assert!((r - 1.0).abs() < 0.03 && (g - 1.0).abs() < 0.03 && (b - 1.0).abs() < 0.03, "{r} {g} {b}");
+    }
+
+    #[test]
+    fn three_bytes_have_ten_bits_of_luminance() {
+        let floats = |out: Vec<u8>| -> Vec<f32> {
+            out.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
+        };
+        // Black, a code beyond the cells, and the 9,000th cell at the luminance 2^(0.5 / 64).
+        let codes = [9000u32, 768 << 14 | 16_300, 768 << 14 | 9000];
+        let stored: Vec<u8> = codes.iter().flat_map(|code| code.to_be_bytes()[1..].to_vec()).collect();
+        let seen = floats(decode(&stored, true, 3, 3, 1).unwrap());
+        assert_eq!(seen[..3], [0.0; 3]);
+        assert!(seen[3..6].iter().all(|colour| (colour - 1.0).abs() < 0.02), "{seen:?}");
+        // CIE XYZ of the last, as libtiff gives it.
+        let (x, y, z) = (2.565770, 1.005430, 1.654738);
+        let wanted = [
+            2.690 * x - 1.276 * y - 0.414 * z,
+            -1.022 * x + 1.978 * y + 0.044 * z,
+            0.061 * x - 0.224 * y + 1.163 * z,
+        ];
+        for (colour, wanted) in seen[6..].iter().zip(wanted) {
+            assert!((f64::from(*colour) - wanted).abs() < 1e-4, "{seen:?} {wanted}");
+        }
+        assert!(decode(&stored[..8], true, 3, 3, 1).is_err());
     }
 
     #[test]

@@ -8,9 +8,10 @@ use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::axes::Heading;
 use crate::data::content::ImageInfo;
-use crate::data::content::array::{Axis, Scaling};
+use crate::data::content::array::{Array, Axis, Plain, Scaling};
 use crate::data::content::image::FrameChannel;
 use crate::engines::xml;
+use std::sync::Arc;
 
 /// Pages of one stack of ImageJ.
 const STACK: u64 = 1 << 20;
@@ -109,19 +110,22 @@ fn ome(task: &Task, text: &str) -> Result<Vec<Stack>> {
         };
         // The order names the fastest first; rows and columns are the page.
         let order = pixels.attribute("DimensionOrder").unwrap_or("XYZCT");
+        let channels: Vec<FrameChannel> = pixels.all("Channel").map(channel).collect();
         let mut axes = Vec::new();
         for letter in order.chars().rev() {
             axes.push(match letter {
                 'Z' => (length('Z'), axis('Z', "z")),
-                'C' => (
-                    length('C').div_ceil(samples.max(1)),
-                    Axis { name: "channel".to_owned(), ..Axis::default() },
-                ),
+                'C' => {
+                    let count = length('C').div_ceil(samples.max(1));
+                    let names: Vec<String> = channels.iter().map(|channel| channel.name.clone()).collect();
+                    let names = Plain::names(&names).filter(|names| names.shape() == [count]);
+                    let coordinate = names.map(|names| Arc::new(names) as Arc<dyn Array>);
+                    (count, Axis { name: "channel".to_owned(), coordinate, ..Axis::default() })
+                }
                 'T' => (length('T'), time()),
                 _ => continue,
             });
         }
-        let channels = pixels.all("Channel").map(channel).collect();
         let name = image.attribute("Name").unwrap_or_default().to_owned();
         stacks.push(Stack { name, axes, sides: [axis('Y', "y"), axis('X', "x")], channels });
     }
@@ -311,6 +315,7 @@ fn meant(key: u64, value: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::dtype::DType;
 
     #[test]
     fn stacks_of_ome_go_through_their_axes() {
@@ -323,6 +328,8 @@ mod tests {
         assert_eq!(axes, [(6, "time"), (3, "z"), (2, "channel")]);
         assert_eq!((stack.pages(), stack.name.as_str()), (36, "cells"));
         assert_eq!(stack.sides[1].regular, Some((0.0, 0.5)));
+        let names = stack.axes[2].1.coordinate.as_ref().unwrap();
+        assert_eq!((names.shape(), names.dtype()), (&[2u64][..], &DType::Str(4)));
         let channels: Vec<_> = stack.channels.iter().map(|c| (c.name.as_str(), c.colour)).collect();
         assert_eq!(channels, [("DAPI", Some([0, 0, 255])), ("GFP", None)]);
     }

@@ -85,6 +85,31 @@ fn samples_of_different_bits_are_widened() {
 }
 
 #[test]
+fn luminance_and_colour_are_floats() {
+    for name in ["logluv_24", "logluv_32", "logl_16"] {
+        assert!(opened(name).root.problem.is_none(), "{name}");
+        let seen = pixels(name);
+        assert_eq!((seen.sample, seen.channels), (Sample::F32, if name == "logl_16" { 1 } else { 3 }));
+        // Luminance from the primaries: the middle row of the inverse of the matrix that they are made by.
+        let y = |x, row| match seen.channels {
+            1 => seen.sample(x, row, 0).unwrap(),
+            _ => {
+                let [r, g, b] = [0, 1, 2].map(|channel| seen.sample(x, row, channel).unwrap());
+                0.2562 * r + 0.6783 * g + 0.0655 * b
+            }
+        };
+        let power = |x: u64, row: u64| match name {
+            "logluv_24" => ((x + row * 32) / 2) as f64 / 64.0 + 0.5 / 64.0 - 2.0,
+            _ => ((x + row * 32) * 2) as f64 / 256.0 + 0.5 / 256.0 - 2.0,
+        };
+        for (x, row) in [(0, 0), (31, 3), (7, 9), (31, 15)] {
+            let (seen, wanted) = (y(x, row), power(x, row).exp2());
+            assert!((seen / wanted - 1.0).abs() < 0.01, "{name} {x} {row}: {seen}, {wanted}");
+        }
+    }
+}
+
+#[test]
 fn pages_alike_are_frames_and_others_are_nodes() {
     let Some(Content::Image(image)) = &opened("pages_4").root.content else { panic!() };
     assert_eq!(image.info().frames, 4);
