@@ -66,13 +66,14 @@ fn places() -> Vec<(&'static str, Vec<&'static KeyLine>)> {
     let texts = keys::lines(views::TEXT_KEYS).into_iter().chain(keys::lines(long_text::KEYS));
     let tiles = keys::lines(views::GALLERY_KEYS).into_iter().chain(keys::lines(views::GALLERY_COLLAPSE));
     let rows = keys::lines(explorer::KEYS).into_iter().chain(keys::lines(explorer::FILTER_KEYS));
-    let slices = keys::lines(array::SLICE_KEYS).into_iter().chain(keys::lines(array::ARRAY_KEYS));
+    let slices = keys::lines(array::SLICE_KEYS).into_iter().chain(keys::lines(array::PLAY_KEYS));
+    let slices = slices.chain(keys::lines(array::ARRAY_KEYS));
     vec![
         ("Explorer", rows.collect()),
         ("Tables and numbers", keys::lines(grid::keys::KEYS)),
         ("One record", keys::lines(views::RECORD_KEYS)),
         ("Gallery", tiles.collect()),
-        ("Arrays", slices.collect()),
+        ("Arrays and frames", slices.collect()),
         ("Pictures and lines", mouse(MOUSE).chain(pictures).chain(lines).collect()),
         ("Graphs", keys::lines(views::GRAPH_KEYS)),
         ("Texts", texts.collect()),

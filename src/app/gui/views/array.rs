@@ -478,7 +478,9 @@ impl ArrayView {
         let free = picture || ui.memory(|memory| memory.focused().is_none());
         let image = self.is_image();
         let mut pressed = key_tables::pressed(ui, keys::SLICE_KEYS);
-        pressed.extend(key_tables::pressed(ui, keys::ARRAY_KEYS).into_iter().filter(|_| free));
+        for table in [keys::PLAY_KEYS, keys::ARRAY_KEYS] {
+            pressed.extend(key_tables::pressed(ui, table).into_iter().filter(|_| free));
+        }
         for command in pressed {
             match command {
                 ArrayCommand::Step(by) => self.dims.step(&mut self.mapping, image, by),

@@ -27,6 +27,7 @@ use serde_json::Value;
 
 use super::array::dims::{self, Dims};
 use super::array::histogram::{Histogram, HistogramState};
+use super::array::keys::{self, ArrayCommand};
 use super::array::options;
 use super::array::slice_image::{ShownSlice, SliceImage, SliceImageState};
 use super::array::upright::Upright;
@@ -38,6 +39,7 @@ use crate::gui::commands::{ALT, Label};
 use crate::gui::icons::Icon;
 use crate::gui::settings::{ImageStart, Preferences};
 use crate::gui::theme::{self, space};
+use crate::gui::ui::keys as key_tables;
 use composite::Channels;
 
 /// The last axes of a frame: row, column, channel.
@@ -190,6 +192,23 @@ impl ImageView {
         let mut words: Vec<String> = words.collect();
         words.extend(self.channel_name());
         words.join(" · ")
+    }
+
+    /// The keys that step through frames and play them.
+    fn frame_keys(&mut self, ui: &Ui) {
+        if ui.ctx().text_edit_focused() {
+            return;
+        }
+        let free = self.pictured.has_focus(ui) || ui.memory(|memory| memory.focused().is_none());
+        let mut pressed = key_tables::pressed(ui, keys::SLICE_KEYS);
+        pressed.extend(key_tables::pressed(ui, keys::PLAY_KEYS).into_iter().filter(|_| free));
+        for command in pressed {
+            match command {
+                ArrayCommand::Step(by) => self.dims.step(&mut self.mapping, true, by),
+                ArrayCommand::Play => self.dims.toggle_play(ui, &self.mapping, true),
+                ArrayCommand::Transpose | ArrayCommand::NextNan(_) => {}
+            }
+        }
     }
 
     /// What the channel is called that is shown alone.
@@ -525,6 +544,9 @@ impl View for ImageView {
         };
         let rest = ui.available_rect_before_wrap();
         let many = info.frames > 1;
+        if many && cx.active {
+            self.frame_keys(ui);
+        }
         let height =
             if many { Dims::sliders_height(&self.mapping, true).min(rest.height() / 2.0) } else { 0.0 };
         let split = rest.bottom() - height;

@@ -23,7 +23,7 @@ pub(crate) enum ArrayCommand {
 /// The keys that go to the slices wherever the keyboard is in the view.
 pub(crate) static SLICE_KEYS: &[Keys<ArrayCommand>] = &[Keys::new(
     "[ and ]",
-    "The slice before, after; with Shift ten of them",
+    "The slice or frame before, after; with Shift ten of them",
     &[
         (NONE, Key::OpenBracket, ArrayCommand::Step(-1)),
         (NONE, Key::CloseBracket, ArrayCommand::Step(1)),
@@ -35,14 +35,19 @@ pub(crate) static SLICE_KEYS: &[Keys<ArrayCommand>] = &[Keys::new(
     ],
 )];
 
-/// The keys of an array while a picture or nothing has the keyboard: elsewhere they mean something else.
-pub(crate) static ARRAY_KEYS: &[Keys<ArrayCommand>] = &[
+/// The keys of slices and of the frames of a picture while a picture or nothing has the keyboard: elsewhere they mean
+/// something else.
+pub(crate) static PLAY_KEYS: &[Keys<ArrayCommand>] = &[
     Keys::new(
         "Page Up, Page Down",
-        "The slice before, after",
+        "The slice or frame before, after",
         &[(NONE, Key::PageUp, ArrayCommand::Step(-1)), (NONE, Key::PageDown, ArrayCommand::Step(1))],
     ),
-    Keys::new("Space", "Play the slices, pause", &[(NONE, Key::Space, ArrayCommand::Play)]),
+    Keys::new("Space", "Play the slices or frames, pause", &[(NONE, Key::Space, ArrayCommand::Play)]),
+];
+
+/// The keys of an array, in the same places.
+pub(crate) static ARRAY_KEYS: &[Keys<ArrayCommand>] = &[
     Keys::new(
         "N, Shift+N",
         "The next NaN, the one before",

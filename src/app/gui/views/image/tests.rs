@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
 use gander::bytes::error::Result;
 use gander::bytes::task::Task;
@@ -13,7 +14,7 @@ use gander::data::content::{Array, Content};
 use gander::data::format::Options;
 use gander::data::region::{Region, Span};
 
-use super::super::harness::{bench, frame_times, settle};
+use super::super::harness::{ViewHarness, bench, frame_times, settle};
 
 /// Frames of 16-bit RGBA; slow to decode.
 struct Drawn {
@@ -117,6 +118,38 @@ fn each_axis_that_frames_go_through_has_its_own_slider() {
     again.get_by_label("t 1/3: 2.5 s");
     again.get_by_label("z 1/4: 5 µm");
     assert!(!again.state_mut().ask(&super::Request::GoTo("3, 0, 24, 32".to_owned())));
+}
+
+#[test]
+fn frames_are_stepped_and_played_by_keys() {
+    use egui::{Key, Modifiers};
+    let mut harness = bench("a", Content::Image(drawn(64, 48, 30, Duration::ZERO)));
+    settle(&mut harness);
+    let frame = |harness: &Harness<'_, ViewHarness>| harness.state().view.save()["frame"].as_u64().unwrap();
+    let keys = [
+        (Modifiers::NONE, Key::CloseBracket, 1),
+        (Modifiers::SHIFT, Key::CloseBracket, 11),
+        (Modifiers::NONE, Key::OpenBracket, 10),
+        (Modifiers::NONE, Key::PageDown, 11),
+        (Modifiers::NONE, Key::PageUp, 10),
+    ];
+    for (modifiers, key, to) in keys {
+        harness.key_press_modifiers(modifiers, key);
+        settle(&mut harness);
+        assert_eq!(frame(&harness), to, "{key:?}");
+    }
+    harness.key_press(Key::Space);
+    let started = std::time::Instant::now();
+    while frame(&harness) == 10 {
+        assert!(started.elapsed() < Duration::from_secs(20), "it does not play");
+        harness.step();
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    harness.key_press(Key::Space);
+    settle(&mut harness);
+    let stands = frame(&harness);
+    (0..30).for_each(|_| harness.step());
+    assert_eq!(frame(&harness), stands, "it pauses");
 }
 
 #[test]

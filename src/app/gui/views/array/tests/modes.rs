@@ -327,6 +327,7 @@ fn every_key_of_heat_maps_and_lines_works_and_no_other() {
     let mut table = tables::shortcuts(canvas::KEYS);
     table.extend(tables::shortcuts(super::super::keys::FRAME_KEYS));
     table.extend(tables::shortcuts(super::super::keys::SLICE_KEYS));
+    table.extend(tables::shortcuts(super::super::keys::PLAY_KEYS));
     table.extend(tables::shortcuts(super::super::keys::ARRAY_KEYS));
     check_keys(&mut harness, &table, |harness| stand(harness, &state, middle), kept);
 }
