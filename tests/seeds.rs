@@ -1,15 +1,20 @@
 //! The inputs that the fuzz targets begin with: our fixtures, each behind the byte that names its format.
 
-#[path = "../fuzz/src/families.rs"]
-#[allow(unreachable_pub, reason = "a module of the fuzz targets")]
-mod families;
+#[path = "../fuzz/src/lib.rs"]
+#[allow(
+    unreachable_pub,
+    clippy::duplicate_mod,
+    reason = "the library of the fuzz targets, which reads as these tests do"
+)]
+mod targets;
 
 use crate::fixtures::{files, root};
-use families::{FAMILIES, formats, selector};
+use rayon::prelude::*;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use targets::families::{FAMILIES, formats, selector};
 
 /// Formats of folders that may be packed, too: their content tells what they are.
 const PACKED: [&str; 2] = ["zarr", "tf_checkpoint"];
@@ -58,6 +63,23 @@ fn every_format_of_a_file_is_in_one_family() {
         FAMILIES.iter().flat_map(|(_, formats)| *formats).filter(|id| gander::formats::by_id(id).is_none());
     wrong.extend(unknown.map(|id| format!("{id}: there is no such format")));
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn targets_open_their_seeds() {
+    let all: Vec<(&str, u8, PathBuf)> = FAMILIES
+        .iter()
+        .flat_map(|(family, ids)| ids.iter().map(move |id| (*family, *id)))
+        .flat_map(|(family, id)| {
+            seeds(id).into_iter().map(move |path| (family, selector(family, id).unwrap(), path))
+        })
+        .filter(|(.., path)| path.metadata().is_ok_and(|about| about.len() <= LARGEST as u64))
+        .collect();
+    assert!(all.len() > 1_000, "{} seeds", all.len());
+    // What is a bug in a reader panics.
+    all.par_iter().for_each(|(family, selector, path)| {
+        targets::open(family, &[&[*selector], fs::read(path).unwrap().as_slice()].concat());
+    });
 }
 
 /// Writes the seeds of all targets into the folder `GANDER_SEEDS`, a folder a target.
