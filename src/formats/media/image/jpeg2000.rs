@@ -64,6 +64,8 @@ pub(super) fn open(opening: &Opening) -> Result<Node> {
     // Colours may stand for more or fewer channels than the code stream has: indices into a palette.
     match image(&whole) {
         Ok(image) => {
+            // Where no component has a sample at each place of the reference grid, the picture is smaller than that.
+            (header.info.width, header.info.height) = (image.width().into(), image.height().into());
             header.info.alpha = image.has_alpha();
             let colours = image.color_space().num_channels();
             header.info.channels = u32::from(colours) + u32::from(image.has_alpha());
@@ -291,6 +293,18 @@ mod tests {
         let path = format!("{}/fixtures/jp2/malformed/high_throughput.j2k", env!("CARGO_MANIFEST_DIR"));
         let error = image(&std::fs::read(path).unwrap()).err().unwrap();
         assert_eq!(error.kind(), crate::bytes::error::ErrorKind::Unsupported);
+    }
+
+    #[test]
+    fn a_picture_may_be_smaller_than_its_grid() {
+        assert_eq!(values("subsampled.j2k"), values("grey.j2k"));
+        let path = format!("{}/fixtures/jp2/subsampled.j2k", env!("CARGO_MANIFEST_DIR"));
+        let options = crate::data::format::Options::default();
+        let document = crate::open(&Task::new(), path.as_ref(), &options).unwrap();
+        let Some(crate::data::content::Content::Image(image)) = &document.root.content else {
+            panic!("no image")
+        };
+        assert_eq!((image.info().width, image.info().height), (29, 19));
     }
 
     #[test]
