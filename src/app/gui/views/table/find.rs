@@ -478,10 +478,18 @@ impl Way<'_> {
                 return Ok(Some(Found { at: low, nth: nth as u64, cell }));
             }
         }
-        let at = match (step.forward, exact && !step.here) {
-            (true, true) => (low + 1) % count,
-            (true, false) => low % count,
-            (false, _) => (low + count - 1) % count,
+        let at = match step.forward {
+            true => {
+                let next = low + u64::from(exact && !step.here);
+                // Which row is the last one is known at the end of the search.
+                self.rows.answer().wait_for(self.task, next + 1)?;
+                next % self.rows.rows().number().max(1)
+            }
+            false if low == 0 => {
+                self.rows.answer().wait_for(self.task, u64::MAX)?;
+                self.rows.rows().number().saturating_sub(1)
+            }
+            false => low - 1,
         };
         let row = self.row(at)?;
         let columns = self.columns(row)?;
