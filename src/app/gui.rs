@@ -134,6 +134,12 @@ impl Waker {
         let _ = self.0.set(ctx.clone());
     }
 
+    /// Threads that wake the window when what they do is done.
+    fn jobs(&self) -> Jobs {
+        let waker = self.clone();
+        Jobs::new(move || waker.wake())
+    }
+
     fn wake(&self) {
         if let Some(ctx) = self.0.get() {
             ctx.request_repaint();
@@ -158,8 +164,7 @@ pub(crate) struct Launch {
 impl Launch {
     fn new(paths: &[PathBuf], options: &Options) -> Self {
         let waker = Waker::default();
-        let wake = waker.clone();
-        let jobs = Jobs::new(move || wake.wake());
+        let jobs = waker.jobs();
         let settings = if options.screenshot.is_some() { Default::default() } else { SettingsFile::load() };
         if settings.1.isolate && !crate::isolation::is_on() {
             // Before the first file is opened. Where the system has nothing for it, files are read here, which *About* says.
@@ -179,9 +184,7 @@ impl Launch {
         let screenshot = options.screenshot.clone();
         Launch { jobs, files, named, session, settings, theme, waker, screenshot }
     }
-}
 
-impl Launch {
     /// On one node, as nobody has set anything: the file is opened by its options.
     fn of(
         target: &Path,
@@ -189,8 +192,7 @@ impl Launch {
         theme: ThemeChoice,
     ) -> Self {
         let waker = Waker::default();
-        let wake = waker.clone();
-        let jobs = Jobs::new(move || wake.wake());
+        let jobs = waker.jobs();
         let mut files = Files::default();
         let file = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
         files.remember(&[(file, options.0.clone())]);

@@ -29,7 +29,7 @@ use super::palette::Palette;
 use super::session::Session;
 use super::settings::{Problem, Settings, SettingsFile};
 use super::status::StatusBar;
-use super::tabs::{Tabs, TabsCx};
+use super::tabs::Tabs;
 use super::theme::{self, Theme, size};
 use super::timings::Timings;
 use super::views::sql::Statements;
@@ -289,15 +289,8 @@ impl App {
 
     fn middle(&mut self, ui: &mut Ui) {
         if !self.tabs.is_empty() {
-            let cx = TabsCx {
-                files: &self.files,
-                jobs: &self.jobs,
-                actions: &mut self.actions,
-                workspace: &mut self.workspace,
-                status: &mut self.status,
-                keyed: self.keyed,
-            };
-            self.tabs.ui(ui, cx);
+            let (tabs, cx) = self.tabs_cx(self.keyed);
+            tabs.ui(ui, cx);
         } else if self.files.len() == 0 {
             start::ui(ui, &self.session.recent, &mut self.actions);
         } else {

@@ -84,15 +84,15 @@ impl App {
         }
     }
 
-    /// The tabs, and what they see.
-    fn tabs_cx(&mut self) -> (&mut Tabs, TabsCx<'_>) {
+    /// The tabs, and what they see; whether keys mean the views.
+    pub(super) fn tabs_cx(&mut self, keyed: bool) -> (&mut Tabs, TabsCx<'_>) {
         let cx = TabsCx {
             files: &self.files,
             jobs: &self.jobs,
             actions: &mut self.actions,
             workspace: &mut self.workspace,
             status: &mut self.status,
-            keyed: true,
+            keyed,
         };
         (&mut self.tabs, cx)
     }
@@ -100,7 +100,7 @@ impl App {
     /// Does a command of the active view and says so where it means nothing there.
     fn view_command(&mut self, ctx: &Context, at: usize) {
         let words = self.tabs.view_commands().get(at).map_or("", |label| label.words);
-        let (tabs, mut cx) = self.tabs_cx();
+        let (tabs, mut cx) = self.tabs_cx(true);
         if !tabs.run(at, &mut cx) {
             self.say(ctx, format!("{words}: not here"));
         }
@@ -108,7 +108,7 @@ impl App {
 
     /// Passes a request to the active view and says so where it means nothing there.
     fn ask(&mut self, ctx: &Context, request: &Request) {
-        let (tabs, mut cx) = self.tabs_cx();
+        let (tabs, mut cx) = self.tabs_cx(true);
         if !tabs.request(request, &mut cx) {
             let words = match request {
                 Request::GoTo(text) => format!("There is no {text} in this view"),

@@ -10,7 +10,6 @@ use crate::cli::render::Picture;
 use crate::gui::Launch;
 use crate::gui::offscreen::Offscreen;
 use crate::gui::settings::ThemeChoice;
-use crate::gui::tabs::TabsCx;
 use crate::gui::theme::Theme;
 
 /// Between two frames jobs read.
@@ -67,15 +66,8 @@ impl App {
         self.poll(&ctx);
         let fill = Theme::of(ui).bg2;
         CentralPanel::no_frame().frame(Frame::new().fill(fill)).show(ui, |ui| {
-            let cx = TabsCx {
-                files: &self.files,
-                jobs: &self.jobs,
-                actions: &mut self.actions,
-                workspace: &mut self.workspace,
-                status: &mut self.status,
-                keyed: false,
-            };
-            self.tabs.active_ui(ui, cx);
+            let (tabs, cx) = self.tabs_cx(false);
+            tabs.active_ui(ui, cx);
         });
         for action in std::mem::take(&mut self.actions) {
             self.act(&ctx, action);

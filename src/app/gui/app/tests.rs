@@ -41,8 +41,7 @@ impl Window {
         let paths = std::mem::take(&mut window.paths);
         let app = window.app.get_or_insert_with(|| {
             let waker = Waker::default();
-            let wake = waker.clone();
-            let jobs = Jobs::new(move || wake.wake());
+            let jobs = waker.jobs();
             let mut files = Files::default();
             let named = files.open_named(&paths);
             files.poll(&jobs);

@@ -1,16 +1,16 @@
-//! The colours of LogLuv in 24 bits: cells of the (u\', v\') diagram that lie within the visible gamut, counted row by row
-//! from its lowest v\'. <http://www.anyhere.com/gward/papers/jgtpap1.pdf>
+//! The colours of LogLuv in 24 bits: cells of the (u', v') diagram that lie within the visible gamut, counted row by row
+//! from its lowest v'. <http://www.anyhere.com/gward/papers/jgtpap1.pdf>
 //!
 //! Where each row begins and how many cells it has belongs to the encoding: the paper says how the cells lie, but not the
 //! observer and the rounding by which its author drew the gamut's border (the CIE 1931 observer at 1 nm gives other counts in
-//! most rows). These numbers were measured: each of the 16,384 codes was read by libtiff and set back into (u\', v\').
+//! most rows). These numbers were measured: each of the 16,384 codes was read by libtiff and set back into (u', v').
 
 /// The side of a cell.
 const SIDE: f64 = 0.0035;
-/// v\' of the lowest row.
+/// v' of the lowest row.
 const LOWEST: f64 = 0.01694;
 
-/// u\' of each row's first cell in millionths, and the cells of the row.
+/// u' of each row's first cell in millionths, and the cells of the row.
 #[rustfmt::skip]
 const ROWS: [(u32, u32); 163] = [
     (247663, 4), (243779, 6), (241684, 7), (237874, 9), (235906, 10), (232153, 12), (228352, 14),
@@ -52,7 +52,7 @@ const BEFORE: [u32; ROWS.len()] = {
     before
 };
 
-/// The middle of a cell in (u\', v\'); `None` for a code beyond the last.
+/// The middle of a cell in (u', v'); `None` for a code beyond the last.
 pub(super) fn middle(code: u32) -> Option<(f64, f64)> {
     let row = BEFORE.partition_point(|before| *before <= code).checked_sub(1)?;
     let ((start, count), before) = (ROWS.get(row)?, BEFORE.get(row)?);
