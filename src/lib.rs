@@ -92,13 +92,16 @@
 //! images, sounds, videos, containers. An input's first byte names the format of the family, the rest is the file. The
 //! seeds are our fixtures:
 //! ```text
-//! cargo install cargo-fuzz
+//! mkdir -p fuzz/artifacts
 //! GANDER_SEEDS=$PWD/fuzz/corpus cargo test --test main seeds_are_written -- --ignored
-//! cargo +nightly fuzz run --sanitizer none tables -- -max_total_time=600 -timeout=10 -rss_limit_mb=4096 -malloc_limit_mb=1024
+//! RUSTC_WORKSPACE_WRAPPER=$PWD/fuzz/instrumented cargo build -p gander-fuzz --bins
+//! target/debug/tables fuzz/corpus/tables -artifact_prefix=fuzz/artifacts/ -max_total_time=600 -timeout=10 -rss_limit_mb=4096 -malloc_limit_mb=1024
 //! ```
-//! A panic in a reader, an answer that takes ten seconds, and a single allocation over a gigabyte are findings. `cargo +nightly
-//! fuzz tmin` makes an input small, and without its first byte it is a fixture for `malformed/`. No sanitizer of addresses: the
-//! readers are Rust without `unsafe` but for maps, and it takes most of the speed.
+//! A panic in a reader, an answer that takes ten seconds, and a single allocation over a gigabyte are findings.
+//! `-minimize_crash=1` makes an input small, and without its first byte it is a fixture for `malformed/`. Gander's own code
+//! is instrumented and what it depends on is that of the daily build (`fuzz/instrumented`), so the targets are built in
+//! minutes, by the stable compiler. No sanitizer of addresses: the readers are Rust
+//! without `unsafe` but for maps, and it takes most of the speed.
 //!
 //! # Invariants
 //! 1. The library does not know egui; formats do not know each other.
