@@ -13,6 +13,9 @@ const KEY: u64 = 4 << 10;
 /// The most values of one that is written as JSON, and how deep it may nest.
 const VALUES: usize = 10_000;
 const DEPTH: usize = 64;
+/// How many keys a value may be within: a key that is no text is one of JSON, and each key around it escapes that once more,
+/// which doubles its length.
+const KEYS: usize = 4;
 
 /// A key as a name: a text as it is, anything else as it is written.
 ///
@@ -82,14 +85,14 @@ fn time(seconds: i64, nanos: u32) -> String {
 
 /// The value that `bytes` begin with, as JSON for people: `"…"` for one of many values, bytes cut.
 pub fn json(bytes: &[u8]) -> Json {
-    let mut reading = Reading { bytes, at: 0, left: VALUES, hex: cell::hex };
+    let mut reading = Reading { bytes, at: 0, left: VALUES, keys: KEYS, hex: cell::hex };
     reading.one(DEPTH).unwrap_or_else(|| Json::String("…".to_owned()))
 }
 
 /// The value that `bytes` begin with, whole, as JSON; bytes as hexadecimal digits. `None` where it nests too deep or ends
 /// too early.
 pub fn whole(bytes: &[u8]) -> Option<Json> {
-    Reading { bytes, at: 0, left: usize::MAX, hex: all_hex }.one(DEPTH)
+    Reading { bytes, at: 0, left: usize::MAX, keys: KEYS, hex: all_hex }.one(DEPTH)
 }
 
 /// `0x` and the hexadecimal digits of all bytes.
@@ -111,11 +114,21 @@ struct Reading<'a> {
     at: usize,
     /// How many values more.
     left: usize,
+    /// How many keys more around one.
+    keys: usize,
     /// How bytes are written.
     hex: fn(&[u8]) -> String,
 }
 
 impl Reading<'_> {
+    /// A key of a map as text.
+    fn key(&mut self, deep: usize) -> Option<String> {
+        self.keys = self.keys.checked_sub(1)?;
+        let key = self.one(deep)?;
+        self.keys += 1;
+        Some(if let Json::String(text) = key { text } else { key.to_string() })
+    }
+
     fn one(&mut self, deep: usize) -> Option<Json> {
         self.left = self.left.checked_sub(1)?;
         let deep = deep.checked_sub(1)?;
@@ -136,9 +149,8 @@ impl Reading<'_> {
             Token::Map(count) => {
                 let mut map = serde_json::Map::new();
                 for _ in 0..count {
-                    let key = self.one(deep)?;
+                    let key = self.key(deep)?;
                     let value = self.one(deep)?;
-                    let key = if let Json::String(text) = key { text } else { key.to_string() };
                     map.insert(key, value);
                 }
                 map.into()
@@ -161,5 +173,24 @@ fn number(text: String) -> Json {
     match text.parse::<serde_json::Number>() {
         Ok(number) => Json::Number(number),
         Err(_) => Json::String(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_within_keys_end_where_escapes_would_grow_without_bounds() {
+        // A map whose key is a map whose key is a map …, around nil; each value is 1.
+        let nested = |depth: usize| [vec![0x81; depth], vec![0xc0], vec![1; depth]].concat();
+        assert_eq!(whole(&nested(1)).unwrap().to_string(), r#"{"null":1}"#);
+        assert_eq!(whole(&nested(2)).unwrap().to_string(), r#"{"{\"null\":1}":1}"#);
+        assert!(whole(&nested(KEYS)).is_some());
+        assert!(whole(&nested(KEYS + 1)).is_none());
+        assert_eq!(json(&nested(DEPTH - 1)), Json::String("…".to_owned()));
+        // Keys beside each other are not within each other.
+        let beside = [&[0x80 | 6][..], &[0xc0, 1].repeat(6)].concat();
+        assert!(whole(&beside).is_some());
     }
 }

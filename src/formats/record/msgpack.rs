@@ -117,8 +117,18 @@ fn sniff(head: &Head) -> Match {
     // Without a name only maps of names, which little else looks like.
     let is_seen = seen.whole && head.len == Some(head.first.len() as u64) && seen.values > 2;
     let sure = seen.right && is_top_map && keys > 0 && !head.is_text() && (is_seen || seen.values >= MANY);
-    let is_map = matches!(token::token(&head.first), Ok((Token::Map(1..), _)));
-    if sure && is_map { Match::Yes } else { Match::No }
+    if sure && begins_with_name(&head.first) { Match::Yes } else { Match::No }
+}
+
+/// Whether a map comes first, and its first key is a text without control characters: random bytes are maps as often as
+/// one in fifteen, but seldom of names.
+fn begins_with_name(bytes: &[u8]) -> bool {
+    let Ok((Token::Map(1..), start)) = token::token(bytes) else { return false };
+    let key = bytes.get(start..).unwrap_or_default();
+    let Ok((Token::Str(length @ 1..), start)) = token::token(key) else { return false };
+    let end = start.saturating_add(usize::try_from(length).unwrap_or(usize::MAX));
+    let text = key.get(start..end).and_then(|text| std::str::from_utf8(text).ok());
+    text.is_some_and(|text| !text.chars().any(char::is_control))
 }
 
 /// A map with an extension that is an array.

@@ -94,6 +94,17 @@ fn single_objects_and_streams_are_told_apart() {
 }
 
 #[test]
+fn without_a_name_only_maps_of_names_are_told() {
+    let format = |bytes: &[u8]| memory("file", bytes).unwrap().format.id;
+    let map = |key: &[u8]| [&[0x82][..], key, b"\xa3two", b"\xa2id", b"\x93\x01\xff\xc3"].concat();
+    assert_eq!(format(&map(b"\xa3one")), "msgpack");
+    // Other keys are as likely as not random.
+    for key in [&b"\xca\xff\xff\xff\xff"[..], b"\x4c", b"\xa0", b"\xa3\x01\x02\x03", b"\xa2\xff\xfe"] {
+        assert_eq!(format(&map(key)), "bytes", "{key:x?}");
+    }
+}
+
+#[test]
 fn objects_with_keys_in_common_are_rows() {
     let document = opened("msgpack/stream.msgpack").unwrap();
     let Some(Content::Table(table)) = &document.root.content else { panic!("no table") };
