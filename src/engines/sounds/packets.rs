@@ -61,7 +61,7 @@ pub fn node(task: &Task, source: &Source) -> Result<Node> {
 /// # Errors
 /// `Malformed` where the header cannot be read.
 pub fn track(task: &Task, source: &Source, nth: usize, seconds: Option<f64>) -> Result<Node> {
-    match catch_decoder_panic("the decoder of sounds", || opened(task, source, nth, seconds)) {
+    match catch_decoder_panic("the sound", || opened(task, source, nth, seconds)) {
         Err(error) if error.kind() == ErrorKind::Unsupported => {
             Ok(Node::new("", "file").content(Content::Bytes(source.clone())).problem(error))
         }
