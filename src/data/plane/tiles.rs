@@ -21,7 +21,7 @@ const TILE: u64 = 2 << 20;
 /// Tiles each way of the coarsest level.
 const COARSEST: usize = 8;
 /// When the first picture of what is there is given away; each later one takes twice as long.
-const FIRST: Duration = Duration::from_millis(80);
+const FIRST: Duration = Duration::from_millis(30);
 /// The longest time between two pictures.
 const LATEST: Duration = Duration::from_millis(1200);
 /// Values of a plane from which percentiles are taken.
