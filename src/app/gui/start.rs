@@ -103,7 +103,7 @@ fn kinds(ui: &mut Ui) {
         let names = names(line);
         if !names.is_empty() {
             group(ui, icon, name, |ui| {
-                ui.add(Label::new(theme::mono(names.join("  ")).color(theme.dim)).wrap());
+                side_by_side(ui, &names);
             });
         }
     }
@@ -124,6 +124,15 @@ fn group(ui: &mut Ui, icon: Icon, name: &str, beside: impl FnOnce(&mut Ui)) {
     });
 }
 
+/// Names one after the other, on as many lines as they need.
+fn side_by_side<T: AsRef<str>>(ui: &mut Ui, names: &[T]) {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    // Lines break behind the ordinary space alone: one of two would stand at the beginning of the next line.
+    let words = theme::mono(names.join("\u{a0} ")).color(Theme::of(ui).dim);
+    let label = ui.add(Label::new(words).wrap());
+    label.widget_info(|| WidgetInfo::labeled(Role::Label, true, names.join("  ")));
+}
+
 /// The formats that are called so, or whose files end so.
 fn found(ui: &mut Ui, wanted: &str) {
     let theme = Theme::of(ui);
@@ -139,7 +148,7 @@ fn found(ui: &mut Ui, wanted: &str) {
             ui.label(theme::icon(icon).color(theme.dim));
             ui.label(format.name);
             let endings: Vec<String> = format.extensions.iter().map(|ending| format!(".{ending}")).collect();
-            ui.add(Label::new(theme::mono(endings.join("  ")).color(theme.dim)).wrap());
+            side_by_side(ui, &endings);
         });
     }
     if is_none {

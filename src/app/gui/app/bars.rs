@@ -6,6 +6,7 @@ use super::App;
 use crate::gui::commands::{self, Action, CommandId, Label, Menu};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
+use crate::gui::ui::menu_lines;
 
 /// The field in the middle: at most this wide.
 const FIELD: f32 = 420.0;
@@ -26,7 +27,7 @@ impl App {
             ui.spacing_mut().button_padding.x = space::S2;
             for menu in Menu::ALL {
                 let word = egui::RichText::new(menu.word()).color(Theme::of(ui).dim);
-                let response = ui.menu_button(word, |ui| self.menu(ui, menu)).response;
+                let response = ui.menu_button(word, |ui| menu_lines(ui, |ui| self.menu(ui, menu))).response;
                 left_end = response.rect.right() + space::S3;
             }
         });

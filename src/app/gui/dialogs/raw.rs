@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use egui::{ComboBox, TextEdit, Ui};
 use gander::bytes::display;
+use gander::bytes::error::Error;
 use gander::bytes::limits;
 use gander::bytes::source::Source;
 use gander::bytes::task::Task;
@@ -79,11 +80,38 @@ impl OpenRaw {
                 self.options = layout.options();
             }
         }
+        // In a low window the lines scroll, so that the title and the button stay in it.
+        let height = (ui.ctx().content_rect().height() - 170.0).max(120.0);
+        let lines = egui::ScrollArea::vertical().max_height(height).auto_shrink([false, true]);
+        let result = lines.show(ui, |ui| self.lines(ui, jobs, len, shown.error)).inner;
+        ui.add_space(space::S2);
+        // Of a list or a button Enter is a click.
+        let free = !list && ui.memory(|memory| memory.focused().is_none()) || ui.ctx().text_edit_focused();
+        let enter = free && ui.input(|input| input.key_pressed(egui::Key::Enter));
+        let can = result.is_ok() && len.is_some();
+        let clicked = ui.add_enabled_ui(can, |ui| theme::primary_button(ui, "Open").clicked()).inner;
+        if can && (clicked || enter) {
+            let mut options = self.options.clone();
+            options.set("format", FORMAT.id);
+            actions.push(Action::Reopen(self.file, options));
+            return true;
+        }
+        close
+    }
+
+    /// The options, and below them what they would give, which is returned.
+    fn lines(
+        &mut self,
+        ui: &mut Ui,
+        jobs: &Jobs,
+        len: Option<u64>,
+        error: Option<Error>,
+    ) -> Result<String, String> {
         for spec in OPTIONS {
             self.line(ui, spec);
         }
         ui.add_space(space::S2);
-        let result = match (len, shown.error) {
+        let result = match (len, error) {
             (Some(len), _) => preview(&self.options, len),
             (None, Some(error)) => Err(error.to_string()),
             (None, None) => Ok("reading the file's size".to_owned()),
@@ -104,19 +132,7 @@ impl OpenRaw {
                 theme::problem_banner(&mut child, Severity::Problem, "This does not fit", &[(words, None)]);
             }
         }
-        ui.add_space(space::S2);
-        // Of a list or a button Enter is a click.
-        let free = !list && ui.memory(|memory| memory.focused().is_none()) || ui.ctx().text_edit_focused();
-        let enter = free && ui.input(|input| input.key_pressed(egui::Key::Enter));
-        let can = result.is_ok() && len.is_some();
-        let clicked = ui.add_enabled_ui(can, |ui| theme::primary_button(ui, "Open").clicked()).inner;
-        if can && (clicked || enter) {
-            let mut options = self.options.clone();
-            options.set("format", FORMAT.id);
-            actions.push(Action::Reopen(self.file, options));
-            return true;
-        }
-        close
+        result
     }
 
     /// The first elements, as these options read them.

@@ -97,12 +97,12 @@ impl SettingsForm {
                 }
             });
             named(&shown.response, "Numbers", &numbers.words());
-            ui.label(theme::dim(Theme::of(ui), "in tables, unless a column differs"));
+            remark(ui, "in tables, unless a column differs");
         });
         row(ui, "Memory", |ui| {
             let value = egui::DragValue::new(&mut self.now.memory).range(MEMORY).speed(0.05).suffix(" GB");
             spin_button(ui, "Memory, in GB", value.max_decimals(2));
-            ui.label(theme::dim(Theme::of(ui), "for what was read and decoded"));
+            remark(ui, "for what was read and decoded");
         });
         if isolation::CAN {
             self.readers(ui);
@@ -117,7 +117,7 @@ impl SettingsForm {
                 "What a file does to its reader ends there; it costs some milliseconds a file",
             );
             if self.now.isolate != isolation::is_on() {
-                ui.label(theme::dim(Theme::of(ui), "from the next start on"));
+                remark(ui, "from the next start on");
             }
         });
     }
@@ -139,6 +139,11 @@ impl SettingsForm {
             self.scale = self.now.scale;
         }
     }
+}
+
+/// A few words behind a choice: cut where there is no room, since a dialog that is wider than the window loses its edges.
+fn remark(ui: &mut Ui, words: &str) {
+    ui.add(egui::Label::new(theme::dim(Theme::of(ui), words)).truncate());
 }
 
 /// A choice by words.

@@ -9,6 +9,7 @@ use super::view::View;
 use super::{CellAt, Grid, GridResponse, Place, Target};
 use crate::gui::icons::Icon;
 use crate::gui::theme::icon_text;
+use crate::gui::ui::menu_lines;
 
 /// What was chosen in a context menu.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +73,7 @@ impl Grid {
         let cells = menu.accessible_name("Cell menu").show(|ui| {
             first_has_focus(ui, by_key);
             if let Some(Target::Cell(cell)) = self.target {
-                self.cell_menu(ui, cell, model, &mut choice);
+                menu_lines(ui, |ui| self.cell_menu(ui, cell, model, &mut choice));
             }
         });
         let mut is_open = cells.is_some();
@@ -92,7 +93,7 @@ impl Grid {
             let heads = menu.accessible_name("Column menu").show(|ui| {
                 first_has_focus(ui, by_key);
                 if let Some(Target::Head(column)) = self.target {
-                    self.head_menu(ui, column, model, &mut choice);
+                    menu_lines(ui, |ui| self.head_menu(ui, column, model, &mut choice));
                 }
             });
             is_open |= heads.is_some();

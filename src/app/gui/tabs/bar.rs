@@ -79,6 +79,9 @@ impl Behavior<Pane> for Behaviour<'_> {
         if close {
             self.close.push(tile_id);
         }
+        if state.active {
+            reveal_once(ui, &response, tile_id);
+        }
         response.context_menu(|ui| self.menu(ui, tiles, tile_id));
         match self.tip(tiles, tile_id) {
             Some(tip) => response.on_hover_text(tip),
@@ -149,6 +152,16 @@ impl Behavior<Pane> for Behaviour<'_> {
 
 fn of(visuals: &Visuals) -> &'static Theme {
     if visuals.dark_mode { Theme::dark() } else { Theme::light() }
+}
+
+/// Scrolls the strip to a tab when it has become the active one: afterwards whoever scrolls it is left alone.
+fn reveal_once(ui: &Ui, tab: &Response, tile_id: TileId) {
+    let id = ui.scope_id().with("revealed");
+    let before = ui.data_mut(|data| data.get_temp_mut_or_default::<Option<TileId>>(id).replace(tile_id));
+    if before != Some(tile_id) {
+        // At once: the strip takes its offset anew in each frame, which would end a movement.
+        tab.scroll_to_me_animation(None, egui::style::ScrollAnimation::none());
+    }
 }
 
 impl Behaviour<'_> {

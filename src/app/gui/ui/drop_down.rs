@@ -46,3 +46,16 @@ fn button(ui: &Ui, text: &str) -> Button<'static> {
     job.append(&Icon::CaretDown.glyph().to_string(), space::S1, format(caret));
     Button::new(job).fill(Theme::of(ui).bg1).min_size(vec2(0.0, size::CONTROL))
 }
+
+/// Draws the lines of a menu: in a window that is too low for them they scroll.
+pub(crate) fn menu_lines(ui: &mut Ui, lines: impl FnOnce(&mut Ui)) {
+    /// No menu is as high as what such a window leaves.
+    const HIGH_WINDOW: f32 = 600.0;
+    let window = ui.ctx().content_rect();
+    if window.height() >= HIGH_WINDOW {
+        return lines(ui);
+    }
+    // One that opens below a bar begins there already, one at the pointer is moved up.
+    let top = ui.cursor().top().min(size::BAR + space::S2);
+    egui::ScrollArea::vertical().max_height(window.bottom() - top - space::S4).show(ui, lines);
+}

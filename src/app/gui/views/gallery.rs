@@ -186,6 +186,11 @@ impl Page {
         self.known.as_ref().is_some_and(|found| found.media.column(column).is_some())
     }
 
+    /// Whether the cells of a column have pictures beside their texts.
+    pub(super) fn is_pictured(&self, table: &dyn Table, column: usize) -> bool {
+        self.column(table).is_some_and(|pictured| pictured.column == column)
+    }
+
     /// The picture of a cell, as far as it is in memory.
     pub(super) fn cell_picture(&self, table: &Arc<dyn Table>, row: u64, column: usize) -> Option<Decoration> {
         let (of, ask) = self.cells.look()?;

@@ -281,7 +281,8 @@ impl Dims {
             let (first, last) = mapping.reach(axis);
             let stands = self.coordinates.coordinate_with_unit(axis, at);
             let room = stands.as_ref().map_or(0.0, |_| (row.x * 0.26).clamp(60.0, 190.0));
-            ui.spacing_mut().slider_width = (ui.available_width() - 150.0 - room).max(40.0);
+            // Short rather than with the length out of sight.
+            ui.spacing_mut().slider_width = (ui.available_width() - 150.0 - room).max(24.0);
             let slider = Slider::new(&mut at, first..=last).show_value(false).smart_aim(false);
             let response = ui.add_enabled(len > 1, slider);
             response.widget_info(|| egui::WidgetInfo::slider(len > 1, at as f64, format!("Index of {name}")));

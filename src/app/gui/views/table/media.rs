@@ -50,7 +50,9 @@ impl TableView {
 
     /// Small pictures for cells.
     pub(super) fn want_cell_pictures(&mut self, ui: &Ui, cx: &ViewCx<'_>) {
-        let sheet = self.end.sheet().unwrap_or(&self.main);
+        let sheet = self.end.sheet_mut().unwrap_or(&mut self.main);
+        // Columns with pictures are wider.
+        sheet.widths_came |= self.gallery.is_there() && !std::mem::replace(&mut sheet.has_pictures, true);
         self.gallery.want_cells(ui, cx.jobs, &sheet.table, &sheet.seen);
     }
 

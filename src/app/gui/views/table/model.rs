@@ -44,6 +44,8 @@ pub(super) struct Sheet {
     small: OnceCell<bool>,
     /// The file, or the first rows that came, said how wide columns are.
     pub(super) widths_came: bool,
+    /// Pictures are known to stand in cells, so that their columns are wider.
+    pub(super) has_pictures: bool,
     /// What the first rows that came in sight say of columns.
     measured: HashMap<usize, Measured>,
     /// The column from which on numbers were computed in doubles: what their last bits lost is not shown.
@@ -75,6 +77,8 @@ const TEXT: f32 = 34.0;
 const KEY: f32 = 44.0;
 /// No column gets more for one long text, in digits.
 const LONGEST: f32 = 200.0;
+/// The room of a picture beside a text in a low row, in digits: one that is half as wide again as it is high.
+const PICTURE: f32 = 6.0;
 /// Of numbers with more digits behind the point the points do not stand below each other.
 const ALIGNED: usize = 18;
 
@@ -119,6 +123,7 @@ impl Sheet {
             looks,
             small: OnceCell::new(),
             widths_came: false,
+            has_pictures: false,
             measured: HashMap::new(),
             computed_from: None,
             formats: BTreeMap::new(),
@@ -397,6 +402,8 @@ impl GridModel for Model<'_> {
         let Some(field) = schema.fields().get(index) else { return ColumnHead::default() };
         let side = self.sheet.looks.get(index).map_or(Side::Left, |(_, side)| *side);
         let (width, full_width) = self.sheet.widths(index);
+        let beside = if self.gallery.is_pictured(self.sheet.table.as_ref(), index) { PICTURE } else { 0.0 };
+        let (width, full_width) = (width.map(|width| width + beside), full_width.map(|width| width + beside));
         ColumnHead {
             name: Cow::Borrowed(field.name()),
             type_text: Cow::Owned(short_type(&gander::bytes::display::short_arrow_type(
