@@ -40,6 +40,8 @@ pub struct Seen<'a> {
 pub struct Scale {
     pub(super) attributes: Vec<(String, Value)>,
     array: Arc<dyn Array>,
+    /// Its array holds the file's index, which must not hold it in turn: both would stay for ever.
+    pub(super) holds_index: bool,
 }
 
 /// The array with all that is said of its axes, unit and values.
@@ -188,7 +190,8 @@ impl Scale {
         let value = |a: attribute::Attribute| Some((a.value(file, task, names.as_ref()).ok()?.0, a.name));
         let named = found.into_iter().filter(|a| a.name != "REFERENCE_LIST").filter_map(value);
         let attributes: Vec<(String, Value)> = named.map(|(value, name)| (name, single(&value))).collect();
-        let array = data::open(task, file, &dataset, names).ok()?.array;
+        let array = data::open(task, file, &dataset, names.clone()).ok()?.array;
+        let holds_index = Arc::strong_count(&names) > 1;
         let dtype = cf::stored_type(&attributes, array.dtype());
         let array = if dtype == *array.dtype() { array } else { data::with_type(array, dtype, |_| {}) };
         // Its own axes only by name: else two datasets would describe each other without end.
@@ -200,6 +203,6 @@ impl Scale {
         let axes = vec![Axis { name: own.unwrap_or_else(|| last(name).to_owned()), ..Axis::default() }];
         let array =
             if array.shape().len() == 1 { data::with_facts(array, |facts| facts.axes = axes) } else { array };
-        Some(Scale { attributes, array })
+        Some(Scale { attributes, array, holds_index })
     }
 }

@@ -252,6 +252,9 @@ impl FileIndex {
             return scale.clone();
         }
         let scale = Scale::read(task, &place, path).map(Arc::new);
+        if scale.as_ref().is_some_and(|scale| scale.holds_index) {
+            return scale;
+        }
         let mut scales = self.scales.lock();
         if scales.len() >= GROUPS {
             scales.clear();

@@ -428,3 +428,27 @@ fn what_was_never_written_costs_no_pass() {
         (1_000_000_000_000_000, Some("-9.0"), Some("19.0"))
     );
 }
+
+#[test]
+fn nothing_of_a_file_stays_once_its_tree_is_gone() {
+    use super::conventions::Flavour;
+    use super::file_index::FileIndex;
+    use crate::bytes::source::Source;
+    let task = Task::new();
+    let mut count = 0;
+    for folder in ["hdf5", "netcdf4"] {
+        let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(folder);
+        for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            let Ok(bytes) = std::fs::read(&path) else { continue };
+            let source = Source::memory(path.to_string_lossy().into_owned(), bytes);
+            let Ok(index) = FileIndex::open(&task, &source, Flavour::NetCdf) else { continue };
+            let root = Arc::new(super::tree::root(&task, &index).unwrap());
+            crate::data::open::walk(&task, &root, "", usize::MAX, &mut |_, _, _| Ok(true)).unwrap();
+            let seen = Arc::downgrade(&index);
+            drop((root, index));
+            assert!(seen.upgrade().is_none(), "{}", path.display());
+            count += 1;
+        }
+    }
+    assert!(count > 20, "{count} files");
+}
