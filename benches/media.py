@@ -163,9 +163,9 @@ def jump(n, exact):
 """
     mean = "b = sum(jump(n, {}) for n in range(1, 11)) / 10\n_t = time.perf_counter() - b"
     return [
-        Case(group, "a key frame after a jump", "gander (ffmpeg started for it)", [one, "keys", path]),
+        Case(group, "a key frame after a jump", "gander (an ffmpeg waits for it)", [one, "keys", path]),
         peer(group, "a key frame after a jump", "PyAV", setup, mean.format(False)),
-        Case(group, "an exact frame after a jump", "gander (ffmpeg started for it)", [one, "frames", path]),
+        Case(group, "an exact frame after a jump", "gander (an ffmpeg waits for it)", [one, "frames", path]),
         peer(group, "an exact frame after a jump", "PyAV", setup, mean.format(True)),
     ]
 

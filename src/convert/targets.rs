@@ -1,5 +1,6 @@
 //! The file types that can be written.
 
+use super::items::Item;
 use super::{layout, values};
 use crate::bytes::error::{Error, Result};
 use crate::data::content::Kind;
@@ -47,6 +48,14 @@ impl Target {
     /// Its options, in the order of a dialog.
     pub fn options(&self) -> &'static [OptionSpec] {
         self.writer.options
+    }
+
+    /// Those of its options that change how these items are written, in the same order.
+    pub fn options_for(&self, items: &[Item]) -> impl Iterator<Item = &'static OptionSpec> {
+        let kinds: Vec<Kind> = items.iter().map(|item| item.content.kind()).collect();
+        self.options().iter().filter(move |spec| {
+            spec.kinds.is_empty() || spec.kinds.iter().any(|kind| kinds.contains(kind))
+        })
     }
 
     /// The options that are not the writer's own but those of how content gets to it.

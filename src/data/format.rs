@@ -126,12 +126,19 @@ pub struct OptionSpec {
     pub values: &'static [&'static str],
     /// What holds when it is not set, as it would be written.
     pub default: &'static str,
+    /// The kinds of content that it changes something for; empty where that is all that the writer takes.
+    pub kinds: &'static [Kind],
 }
 
 impl OptionSpec {
     /// An option for which any text may stand, and without a default.
     pub const fn new(name: &'static str, help: &'static str) -> Self {
-        OptionSpec { name, help, values: &[], default: "" }
+        OptionSpec { name, help, values: &[], default: "", kinds: &[] }
+    }
+
+    /// An option for content of these kinds alone, of all that a writer takes.
+    pub const fn of_kinds(self, kinds: &'static [Kind]) -> Self {
+        OptionSpec { kinds, ..self }
     }
 
     /// With this default.

@@ -53,8 +53,9 @@ pub(super) const FILES: u64 = 4_096;
 /// Temporary files that one worker may have asked for: a decompressed stream each.
 pub(super) const TEMPORARY: usize = 256;
 
-/// Programs that decode video for one worker at the same time.
-pub(super) const DECODERS: usize = 4;
+/// Programs that decode video for one worker at the same time: one a track that is looked at, and one that waits for the next
+/// jump.
+pub(super) const DECODERS: usize = 8;
 
 /// What is looked at for changes at each tick, of all that may change.
 pub(super) const WATCHED: usize = 2_000;

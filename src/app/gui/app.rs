@@ -85,6 +85,8 @@ pub(crate) struct App {
 
 /// Below this width the inspector hides unless it is asked for.
 const NARROW: f32 = 820.0;
+/// What is left for a view beside the explorer, in points, where the window has as much.
+const VIEW: f32 = 340.0;
 
 /// Frames in which the explorer looks for the row of the active tab.
 const REVEAL_FRAMES: u8 = 60;
@@ -250,7 +252,8 @@ impl App {
 
     fn explorer_panel(&mut self, ui: &mut Ui, width: f32) {
         let theme = Theme::of(ui);
-        let most = (width * 0.45).max(160.0);
+        // In a narrow window the bar of a view comes first: its buttons have no other place.
+        let most = (width * 0.45).min(width - VIEW).max(160.0);
         let panel = Panel::left("explorer")
             .resizable(true)
             .default_size(self.session.explorer.1.min(most))

@@ -175,3 +175,10 @@ fn room(ui: &mut Ui, width: f32, height: f32) {
     ui.set_width(width.min(screen.x));
     ui.set_max_height(height.min(screen.y));
 }
+
+/// The height of the part of a dialog that scrolls: what a window leaves of which `around` points are taken, by the dialog's
+/// other parts and by what is around it.
+fn left(ui: &Ui, around: f32) -> f32 {
+    const LEAST: f32 = 120.0;
+    (ui.ctx().content_rect().height() - around).max(LEAST)
+}

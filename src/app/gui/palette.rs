@@ -381,21 +381,24 @@ fn score(wanted: &str, text: &str) -> Option<i32> {
 
 fn commands(ctx: &Context, wanted: &str, tabs: &Tabs) -> Vec<Line> {
     let wanted = wanted.to_lowercase();
-    let line = |label: &Label, menu: Menu, pick: Pick| {
+    // What a view does can be asked for with the format's name: "csv options".
+    let format = tabs.target().and_then(Target::reader).map_or("", |format| format.name).to_lowercase();
+    let rest = wanted.split_whitespace().filter(|word| *word != format).collect::<Vec<_>>().join(" ");
+    let line = |label: &Label, menu: Menu, pick: Pick, wanted: &str| {
         Some(Line {
             icon: label.icon,
             name: label.words.to_owned(),
             behind: menu.word().to_owned(),
             right: label.keys_text(ctx),
             pick,
-            score: score(&wanted, label.words)?,
+            score: score(wanted, label.words)?,
         })
     };
     let can = |command: &&Command| !command.needs_tab || !tabs.is_empty();
     let own = COMMANDS.iter().filter(can);
-    let own = own.filter_map(|command| line(&command.label, command.menu, Pick::Do(command.id)));
+    let own = own.filter_map(|command| line(&command.label, command.menu, Pick::Do(command.id), &wanted));
     let views = tabs.view_commands().into_iter().enumerate();
-    let views = views.filter_map(|(at, label)| line(label, Menu::Data, Pick::View(at)));
+    let views = views.filter_map(|(at, label)| line(label, Menu::Data, Pick::View(at), &rest));
     let mut lines: Vec<Line> = own.chain(views).collect();
     if !wanted.is_empty() {
         lines.sort_by_key(|line| std::cmp::Reverse(line.score));

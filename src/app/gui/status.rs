@@ -17,6 +17,8 @@ use super::views::Status;
 
 /// Jobs that end sooner than this are not shown: they would only flicker.
 const PATIENCE: Duration = Duration::from_millis(400);
+/// The facts about a view are left out where there are fewer points for them.
+const FACTS: f32 = 40.0;
 
 /// The state of the status bar.
 #[derive(Default)]
@@ -80,7 +82,8 @@ impl StatusBar {
         if !status.under.is_empty() {
             ui.add(egui::Label::new(theme::mono(&status.under).color(theme.text)).truncate());
         }
-        if !status.facts.is_empty() {
+        // Beside long words there may be room for nothing but the mark of what is cut.
+        if !status.facts.is_empty() && ui.available_width() > FACTS {
             ui.add(egui::Label::new(theme::dim(theme, &status.facts)).truncate());
         }
     }

@@ -53,11 +53,12 @@ const OPEN: OptionSpec = OptionSpec::new(
     "open",
     "Which groups of nodes are drawn open: those that fit about one page, all, or none",
 )
-.one_of("first", &["first", "all", "none"]);
+.one_of("first", &["first", "all", "none"])
+.of_kinds(&[Kind::Graph]);
 
 /// Where edges point to.
 const DIRECTION: OptionSpec =
-    OptionSpec::new("direction", "Where the edges point to").one_of("down", &["down", "right"]);
+    OptionSpec::new("direction", "Where the edges point to").one_of("down", &["down", "right"]).of_kinds(&[Kind::Graph]);
 
 /// How many boxes are about a page.
 const PAGE: usize = 60;

@@ -21,6 +21,7 @@ mod cancelling;
 mod explorer;
 mod following;
 mod keyboard;
+mod narrow;
 mod palette;
 mod snapshots;
 mod soak;
@@ -231,7 +232,7 @@ fn options_show_what_they_give_and_are_remembered_for_the_file() {
     let mut harness = window(&[&path]);
     // The form opens by its command, too.
     press(&mut harness, Modifiers::COMMAND | Modifiers::SHIFT, Key::P);
-    write(&mut harness, "Options of the reader");
+    write(&mut harness, "CSV options");
     press(&mut harness, Modifiers::NONE, Key::Enter);
     let typed = |harness: &mut Harness<'_, Window>, name: &str, text: &str| {
         harness.get_by_role_and_label(Role::TextInput, name).focus();

@@ -231,7 +231,7 @@ impl Export {
         let file_type = self.file_type?;
         form::values(ui, file_type, &items, &mut self.options);
         form::layout(ui, file_type, &items, &mut self.options);
-        form::options(ui, file_type, &mut self.options);
+        form::options(ui, file_type, file_type.options_for(&items), &mut self.options);
         self.selection(ui, &items);
         let plan = self.planned(ui, jobs, &items, file_type);
         if let Some(plan) = &plan {

@@ -4,7 +4,7 @@ use egui::{ComboBox, Slider, Ui};
 use gander::data::plane::color::ColorMap;
 
 use super::export::row;
-use super::{head, room};
+use super::{head, left, room};
 use crate::gui::commands::Action;
 use crate::gui::number_format::NumberFormat;
 use crate::gui::settings::{MEMORY, Problem, SCALES, Settings, Word};
@@ -34,8 +34,7 @@ impl SettingsForm {
         room(ui, 560.0, 620.0);
         let close = head(ui, "Settings");
         let before = self.now.clone();
-        let height = (ui.ctx().content_rect().height() - 170.0).max(120.0);
-        egui::ScrollArea::vertical().max_height(height).auto_shrink([false, true]).show(ui, |ui| {
+        egui::ScrollArea::vertical().max_height(left(ui, 170.0)).auto_shrink([false, true]).show(ui, |ui| {
             self.problems(ui);
             self.look(ui);
             theme::section_head(ui, "Views begin as", None);

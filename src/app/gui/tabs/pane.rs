@@ -554,6 +554,8 @@ fn view_cx<'a>(cx: &'a mut TabsCx<'_>, targets: &'a [Target], active: bool, focu
 
 /// Narrower bars leave the button for a query to the menu.
 const WIDE: f32 = 560.0;
+/// In even narrower ones the button for an export has no words.
+const TIGHT: f32 = 400.0;
 
 fn theme_icon(ui: &mut Ui, icon: Icon) {
     let color = Theme::of(ui).warn;
@@ -580,7 +582,11 @@ fn bar(ui: &mut Ui, name: &str, cx: &mut ViewCx<'_>, view: &mut dyn View) {
             .id_salt("export")
             .layout(egui::Layout::right_to_left(egui::Align::Center));
         let mut child = ui.new_child(builder);
-        if theme::primary_button(&mut child, "Export…").clicked() {
+        let export = match area.width() < TIGHT {
+            true => theme::icon_button(&mut child, Icon::Export, "Export…"),
+            false => theme::primary_button(&mut child, "Export…"),
+        };
+        if export.clicked() {
             // With the drawing that it is.
             match view.is_drawing() {
                 true => cx.actions.push(Action::Do(CommandId::Export)),

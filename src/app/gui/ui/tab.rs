@@ -8,6 +8,8 @@ use crate::gui::theme::{self, Theme, size, space};
 
 /// The most that a tab's name takes, in points.
 const WIDEST: f32 = 220.0;
+/// What a tab's name has in the narrowest strip, in points.
+const LEAST: f32 = 40.0;
 /// The room of a mark before the name, in points.
 const MARK: f32 = 20.0;
 /// The side of the cross, in points.
@@ -38,9 +40,12 @@ impl TabLook<'_> {
     /// middle button.
     pub(crate) fn ui(&self, ui: &mut Ui, id: Id, sense: Sense) -> (Response, bool) {
         let theme = Theme::of(ui);
-        let galley = elided(ui.painter(), self.title, self.font.clone(), self.color, WIDEST);
         let lead = if self.mark.is_some() { MARK } else { 0.0 };
-        let width = lead + galley.size().x + space::S3 + 2.0 + space::S2 + 16.0 + space::S2;
+        let around = lead + space::S3 + 2.0 + space::S2 + 16.0 + space::S2;
+        // In a narrow strip one tab is in sight as a whole, its cross with it.
+        let widest = (ui.clip_rect().width() - around - space::S2).clamp(LEAST, WIDEST);
+        let galley = elided(ui.painter(), self.title, self.font.clone(), self.color, widest);
+        let width = around + galley.size().x;
         let (_, rect) = ui.allocate_space(vec2(width, ui.available_height()));
         let response = ui.interact(rect, id, sense);
         response.widget_info(|| WidgetInfo::selected(Role::Tab, true, self.is_chosen, self.spoken));

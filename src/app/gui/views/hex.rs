@@ -37,7 +37,7 @@ const PAGES: usize = 512;
 /// The most bytes that are copied.
 const COPIED: u64 = 16 << 20;
 /// The width of the values beside the bytes.
-const SIDE: f32 = 340.0;
+const SIDE: f32 = 376.0;
 /// Their height where they stand below.
 const BELOW: f32 = 200.0;
 

@@ -300,6 +300,7 @@ impl ImageView {
     }
 
     fn body(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        self.channels.see(Composite::channel_of(self.image.info(), self.number()));
         let frame = match self.frame(cx) {
             Ok(frame) => frame,
             Err(error) => {
@@ -646,7 +647,7 @@ impl View for ImageView {
         self.upright.as_stored = state.as_stored;
         self.unmanaged = state.unmanaged;
         self.false_colours = state.false_colours;
-        self.channels.on = state.composite;
+        self.channels.restore(state.composite);
         self.mode = if state.bars { Mode::Histogram } else { Mode::Image };
     }
 }

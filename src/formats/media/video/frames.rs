@@ -11,9 +11,12 @@ use crate::engines::ffmpeg::{self, Coding, Decoder};
 use parking_lot::Mutex;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Bytes of decoded frames that are kept.
 const KEPT: usize = 256 << 20;
+/// So many decoders were begun where one is kept ready: a picture of a gallery needs one alone.
+const JUMPS: u32 = 2;
 /// Packets of one track.
 pub(super) const PACKETS: usize = 8_000_000;
 
@@ -73,7 +76,14 @@ pub(super) struct Frames {
     rank: Vec<u32>,
     kept: Cache<u64, Arc<Pixels>>,
     running: Mutex<Option<Running>>,
+    /// Decoders that were begun.
+    begun: AtomicU32,
+    /// One that waits for its first packet.
+    spare: Spare,
 }
+
+/// A decoder that was started before it is needed.
+type Spare = Arc<Mutex<Option<Decoder>>>;
 
 /// A decoder that stands before a frame.
 struct Running {
@@ -154,6 +164,8 @@ impl Frames {
             rank,
             kept: Cache::with_last(KEPT),
             running: Mutex::new(None),
+            begun: AtomicU32::new(0),
+            spare: Spare::default(),
         }
     }
 
@@ -190,10 +202,19 @@ impl Frames {
         let key = self.key_before(frame);
         // A decoder that stands before the frame goes on, unless a key frame lies between.
         let goes_on = |running: &Running| running.next <= frame && running.packet >= key;
-        let mut now = match running.take().filter(goes_on) {
-            Some(running) => running,
-            None => self.start(coding, key)?,
-        };
+        let now = running.take().filter(goes_on);
+        let jumps = now.is_none();
+        let found = self.until(task, now.map_or_else(|| self.start(coding, key), Ok)?, frame);
+        if jumps {
+            self.prepare();
+        }
+        let (now, pixels) = found?;
+        *running = Some(now);
+        Ok(pixels)
+    }
+
+    /// Decodes up to a frame, and keeps those before it.
+    fn until(&self, task: &Task, mut now: Running, frame: u64) -> Result<(Running, Arc<Pixels>)> {
         loop {
             let pixels = self.next(task, &mut now)?;
             let Some(pixels) = pixels else {
@@ -205,20 +226,44 @@ impl Frames {
             let pixels = Arc::new(pixels);
             self.kept.put(number, pixels.clone(), pixels.data.len());
             if number == frame {
-                *running = Some(now);
-                return Ok(pixels);
+                return Ok((now, pixels));
             }
         }
     }
 
-    fn start(&self, coding: &Coding, key: usize) -> Result<Running> {
+    /// The decoder's pixels, and the bytes of a frame of them.
+    fn layout(&self) -> Result<(&'static str, usize)> {
         let (layout, sample) = match self.info.sample {
             Sample::U8 => ("rgb24", 1),
             _ => ("rgb48le", 2),
         };
         let size = limits::bytes(&[self.track.width, self.track.height, 3], sample)?;
-        let size = limits::check(size, limits::CHUNK, "a frame")?;
-        let mut decoder = Decoder::start(layout, size)?;
+        Ok((layout, limits::check(size, limits::CHUNK, "a frame")?))
+    }
+
+    /// Starts a decoder for the next jump where there were several: most of the time until a key frame is shown is the
+    /// program's start. It ends with these frames.
+    fn prepare(&self) {
+        if self.begun.load(Ordering::Relaxed) < JUMPS {
+            return;
+        }
+        let Ok((layout, size)) = self.layout() else { return };
+        let spare = Arc::downgrade(&self.spare);
+        let start = move || {
+            let decoder = Decoder::start(layout, size).ok();
+            if let Some(spare) = spare.upgrade() {
+                *spare.lock() = decoder;
+            }
+        };
+        // Without it the next jump takes as long as the first.
+        drop(std::thread::Builder::new().name("spare decoder".to_owned()).spawn(start));
+    }
+
+    fn start(&self, coding: &Coding, key: usize) -> Result<Running> {
+        let (layout, size) = self.layout()?;
+        self.begun.fetch_add(1, Ordering::Relaxed);
+        let spare = self.spare.lock().take();
+        let mut decoder = spare.map_or_else(|| Decoder::start(layout, size), Ok)?;
         decoder.put(ffmpeg::header(coding));
         let next = self.rank.get(key).copied().unwrap_or(0);
         Ok(Running { decoder, next: u64::from(if next == u32::MAX { 0 } else { next }), packet: key })

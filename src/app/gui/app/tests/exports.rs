@@ -363,6 +363,11 @@ fn pictures_leave_by_their_own_command() {
     // The heat map as it is drawn, with its pixels in it.
     assert!(is_said(&harness, "the drawing, as SVG"), "{:?}", labels(&harness, Role::Label));
     assert!(is_said(&harness, "the heat map, one pixel an element"));
+    // What a graph's drawing can be told says nothing to a plot's.
+    harness.get_by_role_and_label(Role::RadioButton, "the drawing, as SVG").click();
+    settle(&mut harness);
+    press(&mut harness, "SVG drawing");
+    assert!(is_said(&harness, "Nothing is lost") && !is_said(&harness, "Where the edges point to"));
 }
 
 /// The size of the picture that a command puts on the clipboard.

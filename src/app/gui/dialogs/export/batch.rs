@@ -109,7 +109,7 @@ impl Batch {
             self.options = Options::default();
             self.consent.lose = false;
         }
-        form::options(ui, self.file_type, &mut self.options);
+        form::options(ui, self.file_type, self.file_type.options().iter(), &mut self.options);
     }
 
     /// Where the files go, and what is agreed to.

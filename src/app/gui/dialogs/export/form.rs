@@ -3,7 +3,7 @@
 use egui::{Align, ComboBox, Layout, RichText, ScrollArea, TextEdit, Ui, vec2};
 use gander::bytes::display;
 use gander::convert::{self, Item, Plan, Target as FileType};
-use gander::data::format::{Options, worded};
+use gander::data::format::{OptionSpec, Options, worded};
 
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Severity, Theme, size, space};
@@ -68,9 +68,14 @@ pub(super) fn text(ui: &mut Ui, name: &str, hint: &str, value: &mut String) {
     });
 }
 
-/// What may be set for a file type.
-pub(super) fn options(ui: &mut Ui, file_type: &FileType, options: &mut Options) {
-    for spec in file_type.options().iter().chain(file_type.array_options()) {
+/// What may be set for a file type: these of its options, and those of how arrays get to it.
+pub(super) fn options(
+    ui: &mut Ui,
+    file_type: &FileType,
+    own: impl Iterator<Item = &'static OptionSpec>,
+    options: &mut Options,
+) {
+    for spec in own.chain(file_type.array_options()) {
         let default = file_type.default_of(spec);
         let mut value = options.get(spec.name).unwrap_or(default).to_owned();
         let before = value.clone();

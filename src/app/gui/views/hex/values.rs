@@ -12,7 +12,7 @@ use crate::gui::ui::{elided, paint_elided};
 /// The height of a line: all types are in sight at once.
 const HEIGHT: f32 = 17.0;
 /// The width of the names.
-const NAMES: f32 = 84.0;
+const NAMES: f32 = 66.0;
 /// The same where one value stands beside them.
 const LONG_NAMES: f32 = 130.0;
 /// The same where two of these stand in a line.
@@ -109,18 +109,18 @@ pub(super) fn ui(ui: &mut Ui, offset: u64, bytes: &[u8]) {
     let theme = Theme::of(ui);
     let note = format!("at 0x{offset:x}");
     theme::section_head(ui, "Numbers", Some((&note, theme.dim)));
-    row(ui, "", ["little-endian", "big-endian"], true);
+    pair(ui, "", ["little-endian", "big-endian"], true);
     for (name, little, big) in &numbers(bytes) {
-        row(ui, name, [little, big], false);
+        pair(ui, name, [little, big], false);
     }
     ui.add_space(theme::space::S3);
     if let Some(byte) = bytes.first() {
         theme::section_head(ui, "Byte", None);
-        row(ui, "bits, octal", [&format!("{byte:08b}"), &format!("{byte:03o}")], false);
+        pair(ui, "bits, octal", [&format!("{byte:08b}"), &format!("{byte:03o}")], false);
         ui.add_space(theme::space::S3);
         theme::section_head(ui, "Small floats", None);
         for pair in small_floats(*byte).chunks(2) {
-            pair_row(ui, pair);
+            two_rows(ui, pair);
         }
     }
     let times = times(bytes);
@@ -130,7 +130,7 @@ pub(super) fn ui(ui: &mut Ui, offset: u64, bytes: &[u8]) {
         for (name, little, big) in &times {
             for (value, order) in [(little, "little"), (big, "big")] {
                 if !value.is_empty() {
-                    row(ui, &format!("{name}, {order}"), [value, ""], false);
+                    row(ui, &format!("{name}, {order}"), value);
                 }
             }
         }
@@ -139,29 +139,35 @@ pub(super) fn ui(ui: &mut Ui, offset: u64, bytes: &[u8]) {
     theme::section_head(ui, "Text", None);
     let top = ui.cursor().min;
     for (name, text) in texts(bytes) {
-        row(ui, name, [&text, ""], false);
+        row(ui, name, &text);
     }
     fonts::is_guessed(ui.ctx(), Rect::from_min_max(top, ui.min_rect().max));
 }
 
-/// A line of the table: a name and two values, each in a column of its own. One value alone takes the place of both.
-fn row(ui: &mut Ui, name: &str, values: [&str; 2], is_head: bool) {
+/// A line of the table: a name and two values, each in a column of its own.
+fn pair(ui: &mut Ui, name: &str, values: [&str; 2], is_head: bool) {
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT), Sense::hover());
-    let names = if values[1].is_empty() { LONG_NAMES } else { NAMES };
-    line(ui, rect, names.min(rect.width() * 0.45), name, values, is_head);
+    line(ui, rect, NAMES.min(rect.width() * 0.45), name, &values, is_head);
+}
+
+/// A line of a name and one value, which takes the place of both.
+fn row(ui: &mut Ui, name: &str, value: &str) {
+    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT), Sense::hover());
+    line(ui, rect, LONG_NAMES.min(rect.width() * 0.45), name, &[value], false);
 }
 
 /// A line of two names with a value each.
-fn pair_row(ui: &mut Ui, pair: &[(&'static str, String)]) {
+fn two_rows(ui: &mut Ui, pair: &[(&'static str, String)]) {
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT), Sense::hover());
     let (left, right) = rect.split_left_right_at_fraction(0.5);
     for ((name, value), place) in pair.iter().zip([left, right]) {
-        line(ui, place, PAIRED_NAMES.min(place.width() * 0.65), name, [value, ""], false);
+        line(ui, place, PAIRED_NAMES.min(place.width() * 0.65), name, &[value], false);
     }
 }
 
-/// Draws a name, of which `longest` points are for the name, and its values; a click on a value copies it.
-fn line(ui: &mut Ui, rect: Rect, longest: f32, name: &str, values: [&str; 2], is_head: bool) {
+/// Draws a name, for which there are `longest` points, and its values, of which empty ones leave their place free: several
+/// end below each other, one begins beside its name. A click on a value copies it.
+fn line(ui: &mut Ui, rect: Rect, longest: f32, name: &str, values: &[&str], is_head: bool) {
     let theme = Theme::of(ui);
     let painter = ui.painter().clone();
     let at = pos2(rect.left(), rect.center().y);
@@ -175,11 +181,10 @@ fn line(ui: &mut Ui, rect: Rect, longest: f32, name: &str, values: [&str; 2], is
         longest - space::S1,
     );
     let left = rect.left() + longest;
-    let width = (rect.right() - left) / 2.0;
-    for (n, value) in values.into_iter().enumerate().filter(|(_, value)| !value.is_empty()) {
-        let alone = n == 0 && values[1].is_empty();
-        let room = if alone { 2.0 * width } else { width };
-        let place = Rect::from_min_size(pos2(left + n as f32 * width, rect.top()), vec2(room, HEIGHT));
+    let width = (rect.right() - left) / values.len().max(1) as f32;
+    let alone = values.iter().filter(|value| !value.is_empty()).count() == 1;
+    for (n, &value) in values.iter().enumerate().filter(|(_, value)| !value.is_empty()) {
+        let place = Rect::from_min_size(pos2(left + n as f32 * width, rect.top()), vec2(width, HEIGHT));
         let font = if is_head { theme::small_font() } else { theme::mono_small_font() };
         let color = if is_head { theme.faint } else { theme.text };
         let inner = place.shrink2(vec2(2.0, 0.0));
@@ -200,7 +205,7 @@ fn line(ui: &mut Ui, rect: Rect, longest: f32, name: &str, values: [&str; 2], is
             });
         }
         let text = elided(&painter, value, font, color, inner.width());
-        let x = if alone { inner.left() } else { inner.right() - text.size().x };
+        let x = if values.len() == 1 { inner.left() } else { inner.right() - text.size().x };
         let y = rect.center().y - text.size().y / 2.0;
         painter.galley(pos2(x, y).round(), text, color);
     }

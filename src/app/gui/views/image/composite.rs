@@ -11,19 +11,38 @@ use gander::data::content::{Image, ImageInfo};
 use crate::gui::theme::{self, Theme};
 use crate::gui::ui::drop_form;
 
+/// So many channels are laid over each other without being asked for: each is decoded for one picture.
+const TOGETHER: usize = 8;
+
 /// What the view keeps of channels.
 #[derive(Default)]
 pub(super) struct Channels {
     list: Vec<FrameChannel>,
     /// Whether they are laid over each other.
     pub(super) on: bool,
+    /// The channel of the frame that was in sight last.
+    seen: Option<usize>,
     /// Counts what was changed, so that what was made of them before is not shown.
     version: u64,
 }
 
 impl Channels {
+    /// Those of a picture: together at first where the file describes a few of them, since microscopes mean them so.
     pub(super) fn new(info: &ImageInfo) -> Self {
-        Channels { list: Composite::channels(info), on: false, version: 1 }
+        let list = Composite::channels(info);
+        let on = info.frame_channels.len() > 1 && list.len() <= TOGETHER;
+        Channels { list, on, seen: None, version: 1 }
+    }
+
+    /// Takes the channel that the frame in sight is of: one that was gone to is shown alone.
+    pub(super) fn see(&mut self, channel: Option<usize>) {
+        let before = std::mem::replace(&mut self.seen, channel);
+        self.on &= before.is_none() || before == channel;
+    }
+
+    /// Puts back whether they are laid over each other.
+    pub(super) fn restore(&mut self, on: bool) {
+        (self.on, self.seen) = (on, None);
     }
 
     /// Whether the picture has any.

@@ -156,6 +156,9 @@ fn frames_are_stepped_and_played_by_keys() {
 fn channels_of_a_microscope_have_their_names() {
     let mut harness = bench("a", fixture("zarr/image_v05.ome.zarr"));
     settle(&mut harness);
+    // Alone, not with the others.
+    harness.get_by_label("Composite").click();
+    settle(&mut harness);
     assert_eq!(harness.state().status.facts, "48 × 32 · 1 sample · 16 bits · 2 × c · DAPI");
     harness.get_by_label("c 0/2: DAPI");
     assert!(harness.state_mut().ask(&super::Request::GoTo("1, 0, 16, 24".to_owned())));
@@ -248,18 +251,21 @@ fn channels_are_laid_over_each_other() {
     settle(&mut harness);
     assert!(harness.state_mut().ask(&super::Request::GoTo("0, 0, 16, 24".to_owned())));
     settle(&mut harness);
-    let under = harness.state().status.under.clone();
-    assert!(under.starts_with("a[0, 0, 16, 24] = "), "{under}");
-    harness.get_by_label("Composite").click();
-    settle(&mut harness);
+    // The file describes them: they are together at first.
     harness.get_by_label_contains("2 of 2 channels");
-    let under = harness.state().status.under.clone();
+    let under = |harness: &Harness<'_, ViewHarness>| harness.state().status.under.clone();
     // Red, green and blue instead of one number.
-    assert!(under.starts_with("a[0, 0, 16, 24, :] = ("), "{under}");
+    assert!(under(&harness).starts_with("a[0, 0, 16, 24, :] = ("), "{}", under(&harness));
     harness.get_by_label("Composite").click();
     settle(&mut harness);
-    let under = harness.state().status.under.clone();
-    assert!(under.starts_with("a[0, 0, 16, 24] = "), "{under}");
+    assert!(under(&harness).starts_with("a[0, 0, 16, 24] = "), "{}", under(&harness));
+    harness.get_by_label("Composite").click();
+    settle(&mut harness);
+    assert!(under(&harness).starts_with("a[0, 0, 16, 24, :] = ("), "{}", under(&harness));
+    // One that is gone to is shown alone.
+    assert!(harness.state_mut().ask(&super::Request::GoTo("1, 0, 16, 24".to_owned())));
+    settle(&mut harness);
+    assert!(under(&harness).starts_with("a[1, 0, 16, 24] = "), "{}", under(&harness));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::gui::commands::Action;
 use crate::gui::grid::thousands;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
-use crate::gui::ui::{drop_button, drop_down, rows};
+use crate::gui::ui::{drop_button, drop_down, menu_lines, rows};
 use crate::gui::views::ViewCx;
 
 /// The space within a field, so that it is as high as a button.
@@ -274,19 +274,21 @@ impl TableView {
         let reader = reader(cx);
         self.begin_options(&button);
         theme::form(Popup::menu(&button).width(FORM), &button, |ui| {
-            if ui.button("Go to the last row").clicked() {
-                self.go_to_end();
-                ui.close();
-            }
-            let wrap = self.sheet().grid.wrap();
-            if ui.button(if wrap { "Cut long cells" } else { "Wrap long cells" }).clicked() {
-                self.sheet_mut().grid.set_wrap(!wrap);
-                ui.close();
-            }
-            if let Some(reader) = reader {
-                ui.separator();
-                self.options(ui, cx, reader);
-            }
+            menu_lines(ui, |ui| {
+                if ui.button("Go to the last row").clicked() {
+                    self.go_to_end();
+                    ui.close();
+                }
+                let wrap = self.sheet().grid.wrap();
+                if ui.button(if wrap { "Cut long cells" } else { "Wrap long cells" }).clicked() {
+                    self.sheet_mut().grid.set_wrap(!wrap);
+                    ui.close();
+                }
+                if let Some(reader) = reader {
+                    ui.separator();
+                    self.options(ui, cx, reader);
+                }
+            });
         });
     }
 
@@ -296,7 +298,7 @@ impl TableView {
         let button = drop_button(ui, &format!("{} options", reader.name));
         self.begin_options(&button);
         let popup = Popup::from_response(&button).width(FORM);
-        theme::form(popup, &button, |ui| self.options(ui, cx, reader));
+        theme::form(popup, &button, |ui| menu_lines(ui, |ui| self.options(ui, cx, reader)));
     }
 
     /// Opens the form of the reader's options; false where it has none.
