@@ -53,9 +53,9 @@ impl Target {
     /// Those of its options that change how these items are written, in the same order.
     pub fn options_for(&self, items: &[Item]) -> impl Iterator<Item = &'static OptionSpec> {
         let kinds: Vec<Kind> = items.iter().map(|item| item.content.kind()).collect();
-        self.options().iter().filter(move |spec| {
-            spec.kinds.is_empty() || spec.kinds.iter().any(|kind| kinds.contains(kind))
-        })
+        self.options()
+            .iter()
+            .filter(move |spec| spec.kinds.is_empty() || spec.kinds.iter().any(|kind| kinds.contains(kind)))
     }
 
     /// The options that are not the writer's own but those of how content gets to it.

@@ -400,6 +400,7 @@ impl App {
     /// One frame of everything.
     fn frame(&mut self, ui: &mut Ui) {
         let ctx = ui.ctx().clone();
+        self.tabs.begin_frame(&ctx);
         self.poll(&ctx);
         self.keys(&ctx);
         let over = self.dialogs.is_open() || self.palette.is_open() || self.leave.is_open();
@@ -430,6 +431,7 @@ impl App {
             }
         }
         self.once_more(&ctx);
+        self.tabs.end_frame(&ctx);
         if let Some(timings) = self.timings.as_mut().filter(|_| !ctx.will_discard()) {
             timings.step(&self.jobs, self.tabs.active().is_some_and(|pane| pane.is_shown()));
         }

@@ -7,11 +7,14 @@ mod capture;
 mod pane;
 mod pixels;
 mod splits;
+mod states;
 #[cfg(test)]
 mod tests;
 mod titles;
 
-use egui::Ui;
+use std::collections::HashSet;
+
+use egui::{Context, Ui};
 use egui_tiles::{Container, Linear, LinearDir, Tile, TileId, Tiles, Tree};
 use gander::jobs::Jobs;
 use serde_json::Value;
@@ -23,6 +26,7 @@ use super::target::{NodeRef, QueryStart, Request, StoredValue, Subject, TabConte
 use super::views::{Status, Workspace};
 pub(crate) use capture::Purpose;
 use pane::FocusRequest;
+use states::States;
 pub(crate) use pane::Pane;
 
 /// Of so many nodes whose preview was replaced it is known how they were looked at.
@@ -35,6 +39,7 @@ pub(crate) struct Tabs {
     next: u64,
     /// How the nodes were looked at whose preview was replaced, the last one at the end.
     left: Vec<(NodeRef, Value)>,
+    states: States,
 }
 
 /// What the tabs need to draw.
@@ -50,7 +55,8 @@ pub(crate) struct TabsCx<'a> {
 
 impl Default for Tabs {
     fn default() -> Self {
-        Tabs { tree: Tree::empty(egui::Id::unique("tabs")), active: None, next: 0, left: Vec::new() }
+        let tree = Tree::empty(egui::Id::unique("tabs"));
+        Tabs { tree, active: None, next: 0, left: Vec::new(), states: States::default() }
     }
 }
 
@@ -355,6 +361,18 @@ impl Tabs {
         self.active().map_or(QueryStart::Empty, Pane::query_start)
     }
 
+    /// To be called before anything of a frame is drawn.
+    pub(crate) fn begin_frame(&self, ctx: &Context) {
+        States::free_keyboard(ctx);
+    }
+
+    /// Lets go of what egui keeps of tabs that are gone, when all of a frame was drawn.
+    pub(crate) fn end_frame(&mut self, ctx: &Context) {
+        let there: HashSet<u64> = self.panes().map(|(_, pane)| pane.number()).collect();
+        self.states.keep_only(ctx, |number| there.contains(&number));
+        self.states.forget_widgets(ctx);
+    }
+
     /// Draws what the active tab shows, without the bar of tabs.
     pub(crate) fn active_ui(&mut self, ui: &mut Ui, mut cx: TabsCx<'_>) {
         if let Some(pane) = self.active.and_then(|id| self.pane_mut(id)) {
@@ -368,7 +386,8 @@ impl Tabs {
             self.active = self.order().first().copied();
         }
         let distinct = titles::distinct(self.panes(), cx.files);
-        let mut behavior = bar::Behaviour { cx, active: self.active, close: Vec::new(), distinct };
+        let (active, close, states) = (self.active, Vec::new(), &mut self.states);
+        let mut behavior = bar::Behaviour { cx, active, close, distinct, states };
         self.tree.ui(&mut behavior, ui);
         let (active, close) = (behavior.active, behavior.close);
         self.active = active;

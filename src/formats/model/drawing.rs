@@ -57,8 +57,9 @@ const OPEN: OptionSpec = OptionSpec::new(
 .of_kinds(&[Kind::Graph]);
 
 /// Where edges point to.
-const DIRECTION: OptionSpec =
-    OptionSpec::new("direction", "Where the edges point to").one_of("down", &["down", "right"]).of_kinds(&[Kind::Graph]);
+const DIRECTION: OptionSpec = OptionSpec::new("direction", "Where the edges point to")
+    .one_of("down", &["down", "right"])
+    .of_kinds(&[Kind::Graph]);
 
 /// How many boxes are about a page.
 const PAGE: usize = 60;

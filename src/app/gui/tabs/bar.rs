@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use egui::{Color32, Id, Response, Sense, Stroke, Ui, Visuals, WidgetText};
 use egui_tiles::{Behavior, SimplificationOptions, TabState, TileId, Tiles, UiResponse};
 
+use super::states::States;
 use super::{Pane, TabsCx};
 use crate::gui::commands::{self, Action, CommandId, Where};
 use crate::gui::icons::Icon;
@@ -19,6 +20,7 @@ pub(super) struct Behaviour<'a> {
     pub(super) close: Vec<TileId>,
     /// The words of tabs that others have too, with what tells them apart.
     pub(super) distinct: HashMap<TileId, String>,
+    pub(super) states: &'a mut States,
 }
 
 impl Behavior<Pane> for Behaviour<'_> {
@@ -31,7 +33,8 @@ impl Behavior<Pane> for Behaviour<'_> {
         let active = self.active == Some(tile_id);
         let before = self.cx.status.clone();
         *self.cx.status = Status::default();
-        pane.ui(ui, &mut self.cx, active);
+        let (ctx, cx) = (ui.ctx().clone(), &mut self.cx);
+        self.states.of_tab(&ctx, pane.number(), || pane.ui(ui, cx, active));
         if !active {
             *self.cx.status = before;
         }

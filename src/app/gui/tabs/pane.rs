@@ -113,6 +113,11 @@ impl Pane {
         }
     }
 
+    /// Its number, which no other tab has or had.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
     /// A tab for a node that is there.
     pub(super) fn of(number: u64, target: Target, preview: bool) -> Self {
         let mut pane = Pane::new(number, TabContent::Node(target.place()), target.tab_words());

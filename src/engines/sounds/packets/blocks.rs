@@ -12,8 +12,7 @@ use crate::data::dtype::DType;
 use crate::data::region::{Region, Span};
 use parking_lot::Mutex;
 use rayon::prelude::*;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{Arc, OnceLock};
 use symphonia::core::formats::{SeekMode, SeekTo};
 use symphonia::core::units::Timestamp;
 
@@ -28,11 +27,8 @@ const FAR: u64 = 4 * BEFORE;
 /// Decoders of one sound that wait where they stand.
 const WAITING: usize = 8;
 
-/// Blocks of decoded samples, by sound and number.
-static BLOCKS: LazyLock<Cache<(usize, u64), Arc<Vec<u8>>>> = LazyLock::new(|| Cache::passing(256 << 20));
-
-/// Numbers of sounds, which are the keys of their blocks.
-static NEXT: AtomicUsize = AtomicUsize::new(0);
+/// Bytes of decoded samples that are kept of one sound.
+const KEPT: usize = 256 << 20;
 
 /// What of a sound its header tells.
 pub(super) struct Told {
@@ -52,9 +48,10 @@ pub(super) struct Told {
 
 /// A sound that is decoded by packets.
 pub(super) struct Packets {
-    id: usize,
     source: Source,
     told: Told,
+    /// Decoded samples, by number.
+    blocks: Cache<u64, Arc<Vec<u8>>>,
     /// See `first`; once somebody sought.
     start: OnceLock<(Option<i64>, u64)>,
     /// Those that wait, the oldest first.
@@ -66,9 +63,9 @@ pub(super) struct Packets {
 impl Packets {
     pub(super) fn new(source: &Source, told: Told) -> Self {
         Packets {
-            id: NEXT.fetch_add(1, Ordering::Relaxed),
             source: source.clone(),
             told,
+            blocks: Cache::passing(KEPT),
             start: OnceLock::new(),
             streams: Mutex::default(),
             turn: Mutex::default(),
@@ -90,12 +87,11 @@ impl Packets {
 
     /// One block, decoded.
     fn block(&self, task: &Task, number: u64) -> Result<Arc<Vec<u8>>> {
-        let key = (self.id, number);
-        if let Some(block) = BLOCKS.get(&key) {
+        if let Some(block) = self.blocks.get(&number) {
             return Ok(block);
         }
         let turn = (!self.told.seeks).then(|| self.turn.lock());
-        if let Some(block) = BLOCKS.peek(&key).filter(|_| turn.is_some()) {
+        if let Some(block) = self.blocks.peek(&number).filter(|_| turn.is_some()) {
             return Ok(block);
         }
         let from = number * BLOCK;
@@ -106,7 +102,7 @@ impl Packets {
             None => self.guarded(|| self.sought(task, from))?,
         };
         let block = Arc::new(self.guarded(|| self.decoded(task, &mut stream, from, until))?);
-        BLOCKS.put(key, block.clone(), block.len());
+        self.blocks.put(number, block.clone(), block.len());
         let mut streams = self.streams.lock();
         if streams.len() >= WAITING {
             streams.remove(0);

@@ -11,8 +11,9 @@ use crate::data::scan::put;
 use std::fmt::Write as _;
 use std::io::{BufWriter, Write};
 
-const THEME: OptionSpec =
-    OptionSpec::new("theme", "The colours: on white or on a dark ground").one_of("light", &["light", "dark"]).of_kinds(&[Kind::Graph]);
+const THEME: OptionSpec = OptionSpec::new("theme", "The colours: on white or on a dark ground")
+    .one_of("light", &["light", "dark"])
+    .of_kinds(&[Kind::Graph]);
 
 /// The writer.
 pub(super) const WRITER: Writer = Writer {

@@ -53,7 +53,8 @@ fn a_tab_with_a_long_name_keeps_its_cross_in_sight() {
     let name = format!("{}.csv", "measurements_of_the_year_".repeat(4));
     let (_folder, harness) = small(&name);
     let is_cross = |label: String| label.starts_with("Close measurements");
-    let cross = harness.query_all_by(|node| node.role() == Role::Button && node.label().is_some_and(is_cross));
+    let cross =
+        harness.query_all_by(|node| node.role() == Role::Button && node.label().is_some_and(is_cross));
     let cross = cross.map(|node| node.rect()).next().unwrap();
     let split = harness.get_by_label_contains("Split to the side").rect();
     assert!(cross.right() <= split.left(), "{cross:?} {split:?}");

@@ -94,7 +94,12 @@ fn files_that_come_and_go_leave_nothing() {
     let mut harness = window(&[]);
     let mut seen: BTreeMap<usize, (u64, usize)> = BTreeMap::new();
     for (n, path) in files.iter().cycle().take(count).enumerate() {
+        let before = gander::bytes::cache::DECODED.used();
         visit(&mut harness, path);
+        let after = gander::bytes::cache::DECODED.used();
+        if count > 100 && after > before {
+            println!("{before} bytes decoded became {after} by {}", path.display());
+        }
         if n % 100 == 99 || n + 1 == count {
             let (memory, descriptors) = held();
             seen.insert(n + 1, (memory, descriptors));
@@ -119,6 +124,8 @@ fn files_that_come_and_go_leave_nothing() {
     }
     let at = |n: usize| *seen.range(n..).next().or_else(|| seen.iter().next_back()).unwrap().1;
     let ((early, few), (late, many)) = (at(500), at(count));
+    let decoded = gander::bytes::cache::DECODED.used();
+    assert!(decoded < 1 << 20, "{decoded} bytes are kept of files that are closed");
     assert!(many <= few + 8, "{few} descriptors became {many}");
     assert!(late <= early + (early / 5).max(64 << 20), "{early} bytes became {late}");
 }
