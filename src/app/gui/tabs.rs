@@ -26,8 +26,8 @@ use super::target::{NodeRef, QueryStart, Request, StoredValue, Subject, TabConte
 use super::views::{Status, Workspace};
 pub(crate) use capture::Purpose;
 use pane::FocusRequest;
-use states::States;
 pub(crate) use pane::Pane;
+use states::States;
 
 /// Of so many nodes whose preview was replaced it is known how they were looked at.
 const LEFT: usize = 64;
