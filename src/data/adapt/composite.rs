@@ -3,6 +3,7 @@
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
+use crate::data::content::array::Axis;
 use crate::data::content::image::FrameChannel;
 use crate::data::content::{Image, ImageInfo, Pixels, Rect, Sample};
 use parking_lot::Mutex;
@@ -34,19 +35,19 @@ pub struct Composite {
     windows: Mutex<HashMap<u64, (f64, f64)>>,
 }
 
-/// The axis of channels among those that the frames go through, where there are several.
-fn axis(info: &ImageInfo) -> Option<usize> {
-    let is_channel = |(len, axis): &(u64, crate::data::content::array::Axis)| {
-        matches!(axis.name.as_str(), "channel" | "c" | "C") && (2..=MOST).contains(len)
-    };
-    info.frame_axes.iter().position(is_channel).filter(|_| info.channels == 1)
-}
-
 impl Composite {
+    /// The axis of channels among those that the frames go through, where there are several.
+    pub fn axis(info: &ImageInfo) -> Option<usize> {
+        let is_channel = |(len, axis): &(u64, Axis)| {
+            matches!(axis.name.as_str(), "channel" | "c" | "C") && (2..=MOST).contains(len)
+        };
+        info.frame_axes.iter().position(is_channel).filter(|_| info.channels == 1)
+    }
+
     /// The channels of a picture as the file asks for them, with colours for those that have none; empty where its frames
     /// go through none.
     pub fn channels(info: &ImageInfo) -> Vec<FrameChannel> {
-        let count = axis(info).and_then(|at| info.frame_axes.get(at)).map_or(0, |(len, _)| *len);
+        let count = Self::axis(info).and_then(|at| info.frame_axes.get(at)).map_or(0, |(len, _)| *len);
         let given = |n: usize| info.frame_channels.get(n).cloned();
         let usual =
             |n: usize| FrameChannel { shown: true, name: format!("channel {n}"), ..FrameChannel::default() };
@@ -60,7 +61,7 @@ impl Composite {
 
     /// Which channel a frame is; `None` where frames go through none.
     pub fn channel_of(info: &ImageInfo, frame: u64) -> Option<usize> {
-        let at = axis(info)?;
+        let at = Self::axis(info)?;
         let (count, _) = info.frame_axes.get(at)?;
         let step = info.frame_axes.iter().skip(at + 1).map(|(len, _)| *len).product::<u64>().max(1);
         usize::try_from(frame.checked_div(step)?.checked_rem(*count)?).ok()
@@ -72,7 +73,7 @@ impl Composite {
     /// `Unsupported` for a picture whose frames go through no channels.
     pub fn new(image: Arc<dyn Image>, channels: Vec<FrameChannel>) -> Result<Self> {
         let none = || Error::unsupported("the frames of the picture go through no channels");
-        let at = axis(image.info()).ok_or_else(none)?;
+        let at = Self::axis(image.info()).ok_or_else(none)?;
         let axes = &image.info().frame_axes;
         let step = axes.iter().skip(at + 1).map(|(len, _)| *len).product::<u64>().max(1);
         let count = axes.get(at).map_or(1, |(len, _)| *len);
@@ -179,7 +180,6 @@ impl Image for Composite {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::content::array::Axis;
 
     struct Stack(ImageInfo);
 

@@ -95,6 +95,8 @@ struct ImageView {
     unmanaged: bool,
     /// Channels that frames go through.
     channels: Channels,
+    /// What indices stand for where channels are laid over each other: the one of the frame is not named.
+    together: AxisCoordinates,
     /// The colours of one channel, where they are not grey.
     false_colours: Option<ColorMap>,
     /// The frame that was asked for last: the one after it is decoded from where the decoder stands.
@@ -132,6 +134,7 @@ impl ImageView {
             profile: Managed::named(info),
             unmanaged: false,
             channels: Channels::new(info),
+            together: coordinates_of(&without_channels(info)),
             false_colours: None,
             asked: None,
             strip: strip::Strip::default(),
@@ -339,7 +342,10 @@ impl ImageView {
         match self.mode {
             Mode::Image => {
                 let (slice, style) = self.style(slice);
-                let coordinates = &self.dims.coordinates;
+                let coordinates = match self.channels.key() {
+                    0 => &self.dims.coordinates,
+                    _ => &self.together,
+                };
                 let (title, cross) = (title.as_str(), None);
                 // The array is one frame: it has no other slices.
                 let (worded, neighbours) = (first..last, false);
@@ -467,6 +473,16 @@ fn coordinates_of(info: &ImageInfo) -> AxisCoordinates {
     let frames = FrameArray::axes(info).into_iter().map(|(_, axis)| axis);
     let sides = [named("row", rows), named("column", columns), named("channel", &Axis::default())];
     AxisCoordinates::of_axes(frames.chain(sides).collect())
+}
+
+/// The same picture, whose channels have no names.
+fn without_channels(info: &ImageInfo) -> ImageInfo {
+    let mut info = info.clone();
+    let axis = Composite::axis(&info).and_then(|at| info.frame_axes.get_mut(at));
+    if let Some((_, axis)) = axis {
+        *axis = Axis { name: std::mem::take(&mut axis.name), ..Axis::default() };
+    }
+    info
 }
 
 /// The mapping of frames of this shape that stands at the one of this number.

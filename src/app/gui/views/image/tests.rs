@@ -256,6 +256,7 @@ fn channels_are_laid_over_each_other() {
     let under = |harness: &Harness<'_, ViewHarness>| harness.state().status.under.clone();
     // Red, green and blue instead of one number.
     assert!(under(&harness).starts_with("a[0, 0, 16, 24, :] = ("), "{}", under(&harness));
+    assert!(!under(&harness).contains("DAPI"), "it is not of one channel: {}", under(&harness));
     harness.get_by_label("Composite").click();
     settle(&mut harness);
     assert!(under(&harness).starts_with("a[0, 0, 16, 24] = "), "{}", under(&harness));

@@ -28,6 +28,8 @@ const FORM: f32 = 420.0;
 const COUNTING: f32 = 150.0;
 /// In even narrower ones the ways to look at the table are a menu.
 const TIGHT: f32 = 430.0;
+/// Bars of panes that are hardly wider than a column have no list of columns.
+const TINY: f32 = 200.0;
 const MODES: [(Mode, &str); 5] = [
     (Mode::Table, "Table"),
     (Mode::Gallery, "Gallery"),
@@ -72,7 +74,7 @@ impl TableView {
             self.step_bar(ui);
         }
         let of_cells = !matches!(self.mode, Mode::Pivot | Mode::Gallery);
-        if of_cells && (self.mode == Mode::Table || width >= TIGHT) {
+        if of_cells && width >= (if self.mode == Mode::Table { TINY } else { TIGHT }) {
             self.columns_menu(ui, cx);
         }
         let words = if self.row_filter.is_open() {
