@@ -12,6 +12,7 @@ use crate::data::format::Opening;
 use crate::data::node::Node;
 use crate::engines::boxes;
 use bytes::Bytes;
+use hayro_jpeg2000::error::{DecodeError, FormatError, ValidationError};
 use hayro_jpeg2000::{ColorSpace, DecodeSettings, DecoderContext, Image};
 
 /// The markers that begin a code stream.
@@ -203,9 +204,21 @@ fn image(bytes: &[u8]) -> Result<Image<'_>> {
     check_coder(bytes)?;
     check_tiles(bytes)?;
     crate::bytes::guard::catch_decoder_panic("the picture", || {
-        Image::new(bytes, &DecodeSettings::default())
-            .map_err(|error| Error::malformed(format!("JPEG 2000: {error}")))
+        Image::new(bytes, &DecodeSettings::default()).map_err(refused)
     })
+}
+
+/// What the decoder says, as an error of ours.
+fn refused(error: DecodeError) -> Error {
+    match error {
+        DecodeError::Format(FormatError::Unsupported) => {
+            Error::unsupported("JPEG 2000 in a colour space that is not decoded")
+        }
+        DecodeError::Validation(ValidationError::TooManyChannels) => {
+            Error::unsupported("JPEG 2000 of more than 255 components")
+        }
+        error => Error::malformed(format!("JPEG 2000: {error}")),
+    }
 }
 
 /// The samples of a picture in JPEG 2000.
@@ -225,7 +238,7 @@ pub(super) fn samples(task: &Task, bytes: &[u8]) -> Result<Pixels> {
     let mut context = DecoderContext::default();
     let decoded = image.decode(&mut context);
     task.check()?;
-    let decoded = decoded.map_err(|error| Error::malformed(format!("JPEG 2000: {error}")))?;
+    let decoded = decoded.map_err(refused)?;
     let parts = decoded.components();
     let bits = parts.iter().map(|part| u32::from(part.bit_depth())).max().unwrap_or(8);
     let (sample, count) = (sample(bits, signed), parts.len());
@@ -293,6 +306,19 @@ mod tests {
         let path = format!("{}/fixtures/jp2/malformed/high_throughput.j2k", env!("CARGO_MANIFEST_DIR"));
         let error = image(&std::fs::read(path).unwrap()).err().unwrap();
         assert_eq!(error.kind(), crate::bytes::error::ErrorKind::Unsupported);
+    }
+
+    #[test]
+    fn a_colour_space_that_is_not_decoded_is_named() {
+        let path = format!("{}/fixtures/jp2/lossy.jp2", env!("CARGO_MANIFEST_DIR"));
+        let mut bytes = std::fs::read(path).unwrap();
+        assert!(image(&bytes).is_ok());
+        // sRGB becomes e-sYCC (T.801, table M.25).
+        let at = memchr::memmem::find(&bytes, b"colr").unwrap() + 10;
+        assert_eq!(std::mem::replace(&mut bytes[at], 24), 16);
+        let error = image(&bytes).err().unwrap();
+        assert_eq!(error.kind(), crate::bytes::error::ErrorKind::Unsupported);
+        assert!(error.message().contains("colour space"), "{error}");
     }
 
     #[test]
