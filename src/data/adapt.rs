@@ -29,7 +29,7 @@ mod typed;
 pub use cast::Cast;
 pub use chosen::ChosenRows;
 pub use columns::{Columns, NullRule, TableArray, column_dtype, values as cell_bytes};
-pub use composite::Composite;
+pub use composite::{ChannelWindows, Composite};
 pub use embedded::EmbeddedFiles;
 pub use field::{FieldArray, FieldPath};
 pub use frame::FrameArray;

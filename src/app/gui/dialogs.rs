@@ -176,9 +176,9 @@ fn room(ui: &mut Ui, width: f32, height: f32) {
     ui.set_max_height(height.min(screen.y));
 }
 
-/// The height of the part of a dialog that scrolls: what a window leaves of which `around` points are taken, by the dialog's
+/// The height of the part of a dialog that scrolls: what a window leaves of which `taken` points are taken, by the dialog's
 /// other parts and by what is around it.
-fn left(ui: &Ui, around: f32) -> f32 {
+fn height_left(ui: &Ui, taken: f32) -> f32 {
     const LEAST: f32 = 120.0;
-    (ui.ctx().content_rect().height() - around).max(LEAST)
+    (ui.ctx().content_rect().height() - taken).max(LEAST)
 }

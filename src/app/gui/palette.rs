@@ -382,23 +382,27 @@ fn score(wanted: &str, text: &str) -> Option<i32> {
 fn commands(ctx: &Context, wanted: &str, tabs: &Tabs) -> Vec<Line> {
     let wanted = wanted.to_lowercase();
     // What a view does can be asked for with the format's name: "csv options".
-    let format = tabs.target().and_then(Target::reader).map_or("", |format| format.name).to_lowercase();
-    let rest = wanted.split_whitespace().filter(|word| *word != format).collect::<Vec<_>>().join(" ");
-    let line = |label: &Label, menu: Menu, pick: Pick, wanted: &str| {
-        Some(Line {
-            icon: label.icon,
-            name: label.words.to_owned(),
-            behind: menu.word().to_owned(),
-            right: label.keys_text(ctx),
-            pick,
-            score: score(wanted, label.words)?,
-        })
+    let format = tabs.target().and_then(Target::reader).map_or("", |format| format.name);
+    let line = |label: &Label, menu: Menu, pick: Pick, score: i32| Line {
+        icon: label.icon,
+        name: label.words.to_owned(),
+        behind: menu.word().to_owned(),
+        right: label.keys_text(ctx),
+        pick,
+        score,
     };
     let can = |command: &&Command| !command.needs_tab || !tabs.is_empty();
     let own = COMMANDS.iter().filter(can);
-    let own = own.filter_map(|command| line(&command.label, command.menu, Pick::Do(command.id), &wanted));
+    let own = own.filter_map(|command| {
+        let score = score(&wanted, command.label.words)?;
+        Some(line(&command.label, command.menu, Pick::Do(command.id), score))
+    });
     let views = tabs.view_commands().into_iter().enumerate();
-    let views = views.filter_map(|(at, label)| line(label, Menu::Data, Pick::View(at), &rest));
+    let views = views.filter_map(|(at, label)| {
+        let with_format = || score(&wanted, &format!("{format} {}", label.words));
+        let score = score(&wanted, label.words).or_else(with_format)?;
+        Some(line(label, Menu::Data, Pick::View(at), score))
+    });
     let mut lines: Vec<Line> = own.chain(views).collect();
     if !wanted.is_empty() {
         lines.sort_by_key(|line| std::cmp::Reverse(line.score));

@@ -361,15 +361,15 @@ impl Tabs {
         self.active().map_or(QueryStart::Empty, Pane::query_start)
     }
 
-    /// To be called before anything of a frame is drawn.
-    pub(crate) fn begin_frame(&self, ctx: &Context) {
+    /// Lets go of what egui keeps of tabs that are gone, before anything of a frame is drawn.
+    pub(crate) fn begin_frame(&mut self, ctx: &Context) {
         States::free_keyboard(ctx);
-    }
-
-    /// Lets go of what egui keeps of tabs that are gone, when all of a frame was drawn.
-    pub(crate) fn end_frame(&mut self, ctx: &Context) {
         let there: HashSet<u64> = self.panes().map(|(_, pane)| pane.number()).collect();
         self.states.keep_only(ctx, |number| there.contains(&number));
+    }
+
+    /// To be called when all of a frame was drawn.
+    pub(crate) fn end_frame(&mut self, ctx: &Context) {
         self.states.forget_widgets(ctx);
     }
 

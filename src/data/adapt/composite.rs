@@ -31,9 +31,12 @@ pub struct Composite {
     /// Frames from one channel to the next, and how many channels there are.
     step: u64,
     count: u64,
-    /// Windows that were chosen here, by frame.
-    windows: Mutex<HashMap<u64, (f64, f64)>>,
+    windows: ChannelWindows,
 }
+
+/// What is black and what of full colour of channels of which the file does not say it, by their numbers: as it was chosen by
+/// the first frame of each that was seen, so that all frames are comparable.
+pub type ChannelWindows = Arc<Mutex<HashMap<usize, (f64, f64)>>>;
 
 impl Composite {
     /// The axis of channels among those that the frames go through, where there are several.
@@ -67,11 +70,11 @@ impl Composite {
         usize::try_from(frame.checked_div(step)?.checked_rem(*count)?).ok()
     }
 
-    /// The picture with these channels.
+    /// The picture with these channels; windows that are chosen are kept in `windows`.
     ///
     /// # Errors
     /// `Unsupported` for a picture whose frames go through no channels.
-    pub fn new(image: Arc<dyn Image>, channels: Vec<FrameChannel>) -> Result<Self> {
+    pub fn new(image: Arc<dyn Image>, channels: Vec<FrameChannel>, windows: ChannelWindows) -> Result<Self> {
         let none = || Error::unsupported("the frames of the picture go through no channels");
         let at = Self::axis(image.info()).ok_or_else(none)?;
         let axes = &image.info().frame_axes;
@@ -87,13 +90,13 @@ impl Composite {
             profile: Arc::default(),
             ..image.info().clone()
         };
-        Ok(Composite { image, info, channels, step, count, windows: Mutex::default() })
+        Ok(Composite { image, info, channels, step, count, windows })
     }
 
-    /// What is black and what of full colour of a frame, where the file does not say it: nearly all of its samples lie
-    /// between.
-    fn window(&self, task: &Task, frame: u64) -> Result<(f64, f64)> {
-        if let Some(known) = self.windows.lock().get(&frame) {
+    /// What is black and what of full colour of a channel, where the file does not say it: nearly all samples of this frame
+    /// lie between.
+    fn window(&self, task: &Task, channel: usize, frame: u64) -> Result<(f64, f64)> {
+        if let Some(known) = self.windows.lock().get(&channel) {
             return Ok(*known);
         }
         let levels = &self.image.info().levels;
@@ -113,7 +116,7 @@ impl Composite {
         let at = |share: f64| values.get((share * (values.len().saturating_sub(1)) as f64).round() as usize);
         let (low, high) = (at(ENDS).copied().unwrap_or(0.0), at(1.0 - ENDS).copied().unwrap_or(1.0));
         let found = if high > low { (low, high) } else { (low, low + 1.0) };
-        self.windows.lock().insert(frame, found);
+        self.windows.lock().insert(channel, found);
         Ok(found)
     }
 }
@@ -131,7 +134,7 @@ impl Image for Composite {
             let frame = first + n as u64 * self.step;
             let (low, high) = match channel.window {
                 Some(window) => window,
-                None => self.window(task, frame)?,
+                None => self.window(task, n, frame)?,
             };
             let pixels = self.image.read(task, frame, level, rect)?;
             let known = *sides.get_or_insert((pixels.width, pixels.height));
@@ -218,7 +221,7 @@ mod tests {
         channels[2].window = Some((0.0, 22.0));
         let task = Task::new();
         let image = Arc::new(Stack(info.clone()));
-        let seen = Composite::new(image, channels).unwrap();
+        let seen = Composite::new(image, channels, ChannelWindows::default()).unwrap();
         // The second time, any channel, the second plane: frames 7, 9 and 11.
         let pixels = seen.read(&task, 9, 0, Rect::all(2, 1)).unwrap();
         assert_eq!((pixels.channels, pixels.sample), (3, Sample::U8));

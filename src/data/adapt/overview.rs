@@ -183,8 +183,13 @@ impl Image for Overview {
     }
 
     fn read(&self, task: &Task, frame: u64, level: u32, rect: Rect) -> Result<Pixels> {
-        let made = (level as usize).checked_sub(1).filter(|_| frame == self.frame);
-        match made {
+        if level > 0 && frame != self.frame {
+            return Err(Error::bug(format!(
+                "level {level} of frame {frame} was asked of an overview of {}",
+                self.frame
+            )));
+        }
+        match (level as usize).checked_sub(1) {
             None => self.image.read(task, frame, 0, rect),
             Some(at) => {
                 let none = || Error::bug(format!("level {level} of an overview was asked for"));

@@ -18,12 +18,14 @@ use crate::gui::settings::{Settings, SettingsFile};
 use crate::gui::target::{ExportSource, NodeRef, QueryStart, TabContent};
 
 mod cancelling;
+mod closing;
 mod explorer;
 mod following;
 mod keyboard;
 mod narrow;
 mod palette;
 mod snapshots;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod soak;
 mod start;
 mod stored;

@@ -2,7 +2,7 @@
 
 use egui::{RichText, ScrollArea, TextEdit, Ui};
 
-use super::{head, left, room};
+use super::{head, height_left, room};
 use crate::gui::commands::{COMMANDS, Label, Menu};
 use crate::gui::explorer::keys as explorer;
 use crate::gui::grid;
@@ -37,7 +37,7 @@ impl Keys {
         }
         ui.add_space(space::S2);
         let wanted = self.filter.to_lowercase();
-        let height = left(ui, 190.0).min(500.0);
+        let height = height_left(ui, 190.0).min(500.0);
         ScrollArea::vertical().auto_shrink([false, true]).max_height(height).show(ui, |ui| {
             let ctx = ui.ctx().clone();
             let row = |label: &Label| (label.keys_text(&ctx), label.words.to_owned());

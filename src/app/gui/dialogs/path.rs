@@ -8,7 +8,7 @@ use gander::bytes::error::{Error, Result};
 use gander::bytes::task::Task;
 use gander::jobs::{JobSpec, Jobs, Slot};
 
-use super::{head, left, room};
+use super::{head, height_left, room};
 use crate::gui::commands::Action;
 use crate::gui::theme::{self, Theme, size, space};
 use crate::gui::ui::paint_elided;
@@ -117,7 +117,7 @@ impl OpenPath {
     fn rows(&self, ui: &mut Ui, offered: &[(String, bool)], take: &mut Option<usize>) {
         let theme = Theme::of(ui);
         // Ten rows high from the start, so that nothing jumps while names come in.
-        let height = (OFFERED as f32 * size::ROW).min(left(ui, 240.0));
+        let height = (OFFERED as f32 * size::ROW).min(height_left(ui, 240.0));
         let (area, _) =
             ui.allocate_exact_size(egui::vec2(ui.available_width(), height), egui::Sense::hover());
         for (index, (name, folder)) in offered.iter().enumerate() {

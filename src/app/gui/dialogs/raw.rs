@@ -15,7 +15,7 @@ use gander::data::region::{Region, Span};
 use gander::formats::array::raw::{FORMAT, Layout, OPTIONS};
 use gander::jobs::{JobSpec, Jobs, Slot};
 
-use super::{head, left, room};
+use super::{head, height_left, room};
 use crate::gui::commands::Action;
 use crate::gui::theme::{self, Severity, Theme, size, space};
 
@@ -81,7 +81,8 @@ impl OpenRaw {
             }
         }
         // In a low window the lines scroll, so that the title and the button stay in it.
-        let lines = egui::ScrollArea::vertical().max_height(left(ui, 170.0)).auto_shrink([false, true]);
+        let lines =
+            egui::ScrollArea::vertical().max_height(height_left(ui, 170.0)).auto_shrink([false, true]);
         let result = lines.show(ui, |ui| self.lines(ui, jobs, len, shown.error)).inner;
         ui.add_space(space::S2);
         // Of a list or a button Enter is a click.

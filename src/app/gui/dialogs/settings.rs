@@ -4,7 +4,7 @@ use egui::{ComboBox, Slider, Ui};
 use gander::data::plane::color::ColorMap;
 
 use super::export::row;
-use super::{head, left, room};
+use super::{head, height_left, room};
 use crate::gui::commands::Action;
 use crate::gui::number_format::NumberFormat;
 use crate::gui::settings::{MEMORY, Problem, SCALES, Settings, Word};
@@ -34,22 +34,25 @@ impl SettingsForm {
         room(ui, 560.0, 620.0);
         let close = head(ui, "Settings");
         let before = self.now.clone();
-        egui::ScrollArea::vertical().max_height(left(ui, 170.0)).auto_shrink([false, true]).show(ui, |ui| {
-            self.problems(ui);
-            self.look(ui);
-            theme::section_head(ui, "Views begin as", None);
-            let preferences = &mut self.now.preferences;
-            words(ui, "Tables", &mut preferences.table);
-            words(ui, "Arrays", &mut preferences.array);
-            words(ui, "Models", &mut preferences.model);
-            words(ui, "Images", &mut preferences.image);
-            ui.add_space(space::S3);
-            theme::section_head(ui, "Colours of heat maps", None);
-            map(ui, "Sequential", false, &mut preferences.sequential);
-            map(ui, "About zero", true, &mut preferences.diverging);
-            ui.add_space(space::S3);
-            self.foot(ui);
-        });
+        egui::ScrollArea::vertical().max_height(height_left(ui, 170.0)).auto_shrink([false, true]).show(
+            ui,
+            |ui| {
+                self.problems(ui);
+                self.look(ui);
+                theme::section_head(ui, "Views begin as", None);
+                let preferences = &mut self.now.preferences;
+                words(ui, "Tables", &mut preferences.table);
+                words(ui, "Arrays", &mut preferences.array);
+                words(ui, "Models", &mut preferences.model);
+                words(ui, "Images", &mut preferences.image);
+                ui.add_space(space::S3);
+                theme::section_head(ui, "Colours of heat maps", None);
+                map(ui, "Sequential", false, &mut preferences.sequential);
+                map(ui, "About zero", true, &mut preferences.diverging);
+                ui.add_space(space::S3);
+                self.foot(ui);
+            },
+        );
         if self.now != before {
             actions.push(Action::Settings(Box::new(self.now.clone())));
         }

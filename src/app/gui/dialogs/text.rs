@@ -9,7 +9,7 @@ use gander::bytes::task::Task;
 use gander::jobs::{JobSpec, Jobs, Slot};
 use serde::de::IgnoredAny;
 
-use super::{head, left, room};
+use super::{head, height_left, room};
 use crate::gui::commands::Action;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
@@ -54,7 +54,7 @@ impl TextDialog {
         self.take(jobs);
         self.bar(ui, jobs, actions);
         ui.add_space(space::S2);
-        let height = left(ui, 190.0).min(520.0);
+        let height = height_left(ui, 190.0).min(520.0);
         let (area, _) =
             ui.allocate_exact_size(egui::vec2(ui.available_width(), height), egui::Sense::hover());
         ui.painter().rect_filled(area, size::CORNER, Theme::of(ui).bg2);

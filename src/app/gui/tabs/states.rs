@@ -6,13 +6,11 @@ use std::collections::{HashMap, HashSet};
 use egui::util::id_type_map::RawKey;
 use egui::{Context, FocusDirection, Id};
 
-/// Which states there are, and which came with which tab.
+/// Which states came with which tab.
 #[derive(Default)]
 pub(super) struct States {
-    /// All of them, when they were looked at last.
-    known: HashSet<RawKey>,
-    /// Those that came while a tab was drawn, by its number.
-    came: HashMap<u64, Vec<RawKey>>,
+    /// The number of the tab that made a state last.
+    made_by: HashMap<RawKey, u64>,
     /// Widgets of tabs that are gone may still be among those that can have the keyboard.
     stale: bool,
 }
@@ -20,33 +18,24 @@ pub(super) struct States {
 impl States {
     /// Draws the tab of this number.
     pub(super) fn of_tab<R>(&mut self, ctx: &Context, number: u64, draw: impl FnOnce() -> R) -> R {
-        ctx.data(|data| {
-            if data.len() != self.known.len() {
-                self.known = data.temp_keys().collect();
-            }
-        });
+        let before: HashSet<RawKey> = ctx.data(|data| data.temp_keys().collect());
         let drawn = draw();
         ctx.data(|data| {
-            if data.len() != self.known.len() {
-                let new: Vec<RawKey> = data.temp_keys().filter(|key| self.known.insert(*key)).collect();
-                self.came.entry(number).or_default().extend(new);
-            }
+            let new = data.temp_keys().filter(|key| !before.contains(key));
+            self.made_by.extend(new.map(|key| (key, number)));
         });
         drawn
     }
 
-    /// Takes back what came with tabs that are gone: all whose number is not said to be there.
+    /// Takes back the states of tabs that are gone: all whose number is not said to be there. To be called before anything
+    /// of a frame is drawn, since what is drawn may ask for a state in the same frame.
     pub(super) fn keep_only(&mut self, ctx: &Context, is_there: impl Fn(u64) -> bool) {
-        let gone: Vec<u64> = self.came.keys().copied().filter(|number| !is_there(*number)).collect();
+        let gone: Vec<RawKey> =
+            self.made_by.extract_if(|_, tab| !is_there(*tab)).map(|(key, _)| key).collect();
         if gone.is_empty() {
             return;
         }
-        ctx.data_mut(|data| {
-            for key in gone.into_iter().filter_map(|number| self.came.remove(&number)).flatten() {
-                data.remove_temp_raw(key);
-                self.known.remove(&key);
-            }
-        });
+        ctx.data_mut(|data| gone.into_iter().for_each(|key| drop(data.remove_temp_raw(key))));
         // Movements that are half done end at once.
         ctx.clear_animations();
         self.stale = true;
@@ -54,7 +43,7 @@ impl States {
 
     /// Lets egui forget the widgets of tabs that are gone, at the end of a frame. It remembers each that could have the
     /// keyboard until an arrow moves the focus from one to another: one that nobody draws asks for that. Nothing else gets
-    /// the keyboard by it, and it is put off while something has it.
+    /// the keyboard by it, and it is put off while something has it: those that are remembered are small.
     pub(super) fn forget_widgets(&mut self, ctx: &Context) {
         if self.stale && ctx.memory(|memory| memory.focused().is_none()) {
             ctx.memory_mut(|memory| {

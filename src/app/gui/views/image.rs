@@ -95,8 +95,9 @@ struct ImageView {
     unmanaged: bool,
     /// Channels that frames go through.
     channels: Channels,
-    /// What indices stand for where channels are laid over each other: the one of the frame is not named.
-    together: AxisCoordinates,
+    /// What indices stand for where channels are laid over each other: the one of the frame is not named. `None` where
+    /// there are no channels.
+    composite_coordinates: Option<AxisCoordinates>,
     /// The colours of one channel, where they are not grey.
     false_colours: Option<ColorMap>,
     /// The frame that was asked for last: the one after it is decoded from where the decoder stands.
@@ -112,7 +113,7 @@ struct ImageView {
 impl ImageView {
     fn new(name: &str, image: &Arc<dyn Image>) -> Self {
         let info = image.info();
-        let coordinates = coordinates_of(info);
+        let coordinates = coordinates_of(info, None);
         let shape = FrameArray::shape_of(info, info.height, info.width, info.channels);
         let mut mapping = Mapping::picture(&shape);
         // The middle of a body: its first slice is mostly empty.
@@ -133,8 +134,8 @@ impl ImageView {
             drawn: None,
             profile: Managed::named(info),
             unmanaged: false,
+            composite_coordinates: Composite::axis(info).map(|axis| coordinates_of(info, Some(axis))),
             channels: Channels::new(info),
-            together: coordinates_of(&without_channels(info)),
             false_colours: None,
             asked: None,
             strip: strip::Strip::default(),
@@ -154,7 +155,12 @@ impl ImageView {
         let number = self.number();
         let has_levels = self.overview.peek(&number).ready().is_some();
         let managed = self.profile.is_some() && !self.unmanaged;
-        FrameKey { number, managed, has_levels, composite: self.channels.key() }
+        FrameKey { number, managed, has_levels, composite: self.composite() }
+    }
+
+    /// What the composite is known by that is drawn; zero for a frame alone. A histogram counts what the file holds.
+    fn composite(&self) -> u64 {
+        if self.mode == Mode::Histogram { 0 } else { self.channels.key() }
     }
 
     /// Makes smaller versions of a frame that is too large to be gone through for each look at it, once it was seen.
@@ -172,7 +178,7 @@ impl ImageView {
     /// The channel that is shown alone, by its number; `None` where several make colours.
     fn single(&self) -> Option<u64> {
         match (self.sides()[2], self.photo.channel) {
-            _ if self.channels.key() > 0 => None,
+            _ if self.composite() > 0 => None,
             (0 | 1, _) => Some(0),
             (_, chosen) => chosen.map(|channel| channel as u64),
         }
@@ -218,7 +224,7 @@ impl ImageView {
     fn channel_name(&self) -> Option<String> {
         let info = self.image.info();
         let channel = info.frame_channels.get(Composite::channel_of(info, self.number())?)?;
-        Some(channel.name.clone()).filter(|name| !name.is_empty() && !self.channels.on)
+        Some(channel.name.clone()).filter(|name| !name.is_empty() && self.composite() == 0)
     }
 
     /// Goes to a frame by its number, to a pixel of this frame, or to a pixel by its full index.
@@ -259,8 +265,9 @@ impl ImageView {
     fn frame(&mut self, cx: &ViewCx<'_>) -> Result<Option<Arc<FrameArray>>, gander::bytes::error::Error> {
         let (image, wanted) = (self.image.clone(), self.key());
         let FrameKey { number, managed, composite, .. } = wanted;
-        let channels = self.channels.list();
-        let overview = self.overview.peek(&number).ready();
+        let laid = (composite > 0).then(|| self.channels.maker());
+        // It is of one frame, that is of one channel.
+        let overview = self.overview.peek(&number).ready().filter(|_| composite == 0);
         let title = format!("decoding {}", self.name);
         // After a jump the key frame is shown until the frame itself is there.
         let follows = self.asked.is_some_and(|asked| asked == number || asked + 1 == number);
@@ -279,7 +286,10 @@ impl ImageView {
                     true => Arc::new(Managed::new(image)?),
                     false => image,
                 };
-                let image = if composite > 0 { Channels::of(channels, image)? } else { image };
+                let image = match laid {
+                    Some(laid) => laid(image)?,
+                    None => image,
+                };
                 if let Some(key) = key {
                     partial.show(FrameArray::read(image.clone(), task, key)?);
                 }
@@ -287,7 +297,7 @@ impl ImageView {
             },
         );
         if let Some(error) = shown.error {
-            return Err(error);
+            return if self.channels.give_up() { Ok(None) } else { Err(error) };
         }
         if let Some(partial) = &shown.partial {
             return Ok(Some(partial.clone()));
@@ -303,7 +313,7 @@ impl ImageView {
     }
 
     fn body(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        self.channels.see(Composite::channel_of(self.image.info(), self.number()));
+        self.channels.follow(Composite::channel_of(self.image.info(), self.number()));
         let frame = match self.frame(cx) {
             Ok(frame) => frame,
             Err(error) => {
@@ -342,10 +352,8 @@ impl ImageView {
         match self.mode {
             Mode::Image => {
                 let (slice, style) = self.style(slice);
-                let coordinates = match self.channels.key() {
-                    0 => &self.dims.coordinates,
-                    _ => &self.together,
-                };
+                let together = self.composite_coordinates.as_ref().filter(|_| self.composite() > 0);
+                let coordinates = together.unwrap_or(&self.dims.coordinates);
                 let (title, cross) = (title.as_str(), None);
                 // The array is one frame: it has no other slices.
                 let (worded, neighbours) = (first..last, false);
@@ -369,7 +377,7 @@ impl ImageView {
     /// What is drawn of a frame, and how: colours, or one channel by a map of false ones.
     fn style(&self, mut slice: Slice) -> (Slice, RenderSpec) {
         let (Some(map), Some(channel)) = (self.false_colours, self.single()) else {
-            let photo = match self.channels.key() {
+            let photo = match self.composite() {
                 0 => self.photo,
                 // Its samples are shares of colours already.
                 _ => ImageSpec { opaque: true, ..ImageSpec::default() },
@@ -386,7 +394,7 @@ impl ImageView {
     /// What all options and the zoom need beside the modes, in points.
     fn room(&self) -> f32 {
         let channels = if self.channels.are_there() {
-            90.0 + 120.0 * f32::from(u8::from(self.channels.on))
+            90.0 + 120.0 * f32::from(u8::from(self.channels.are_together()))
         } else {
             0.0
         };
@@ -399,7 +407,7 @@ impl ImageView {
     /// Channels, window and level, turns.
     fn options(&mut self, ui: &mut Ui) {
         self.channels.toolbar(ui);
-        let is_composite = self.channels.key() > 0;
+        let is_composite = self.composite() > 0;
         let depth = self.sides()[2] as usize;
         if depth > 1 && !is_composite {
             options::channel_menu(ui, &mut self.photo, depth);
@@ -463,26 +471,19 @@ fn asked(info: &ImageInfo) -> Orientation {
     info.orientation.map(Orientation::of_exif).unwrap_or_default()
 }
 
-/// What frames, rows and columns stand for.
-fn coordinates_of(info: &ImageInfo) -> AxisCoordinates {
+/// What frames, rows and columns stand for; of the axis `nameless` only what it is called.
+fn coordinates_of(info: &ImageInfo, nameless: Option<usize>) -> AxisCoordinates {
     let named = |name: &str, axis: &Axis| {
         let name = if axis.name.is_empty() { name.to_owned() } else { axis.name.clone() };
         Axis { name, ..axis.clone() }
     };
     let [rows, columns] = &info.sides;
-    let frames = FrameArray::axes(info).into_iter().map(|(_, axis)| axis);
+    let frames = FrameArray::axes(info).into_iter().enumerate().map(|(n, (_, axis))| match nameless {
+        Some(at) if at == n => Axis { name: axis.name, ..Axis::default() },
+        _ => axis,
+    });
     let sides = [named("row", rows), named("column", columns), named("channel", &Axis::default())];
     AxisCoordinates::of_axes(frames.chain(sides).collect())
-}
-
-/// The same picture, whose channels have no names.
-fn without_channels(info: &ImageInfo) -> ImageInfo {
-    let mut info = info.clone();
-    let axis = Composite::axis(&info).and_then(|at| info.frame_axes.get_mut(at));
-    if let Some((_, axis)) = axis {
-        *axis = Axis { name: std::mem::take(&mut axis.name), ..Axis::default() };
-    }
-    info
 }
 
 /// The mapping of frames of this shape that stands at the one of this number.
@@ -515,7 +516,7 @@ const COMMANDS: &[ViewCommand<ImageView>] = &[
         true
     }),
     ViewCommand::new(Label::new("Lay channels over each other, or not", Icon::Image), |view, _| {
-        view.channels.on ^= true;
+        view.channels.choose(!view.channels.are_together());
         view.channels.are_there()
     }),
     ViewCommand::new(Label::new("Apply the colour profile, or not", Icon::Image), |view, _| {
@@ -639,7 +640,7 @@ impl View for ImageView {
             as_stored: self.upright.as_stored,
             unmanaged: self.unmanaged,
             false_colours: self.false_colours,
-            composite: self.channels.on,
+            together: self.channels.kept(),
         })
     }
 
@@ -663,7 +664,7 @@ impl View for ImageView {
         self.upright.as_stored = state.as_stored;
         self.unmanaged = state.unmanaged;
         self.false_colours = state.false_colours;
-        self.channels.restore(state.composite);
+        self.channels.restore(state.together);
         self.mode = if state.bars { Mode::Histogram } else { Mode::Image };
     }
 }
@@ -680,5 +681,5 @@ struct ImageState {
     as_stored: bool,
     unmanaged: bool,
     false_colours: Option<ColorMap>,
-    composite: bool,
+    together: Option<bool>,
 }

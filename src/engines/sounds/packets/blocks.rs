@@ -50,7 +50,7 @@ pub(super) struct Told {
 pub(super) struct Packets {
     source: Source,
     told: Told,
-    /// Decoded samples, by number.
+    /// Decoded samples, by the number of the block.
     blocks: Cache<u64, Arc<Vec<u8>>>,
     /// See `first`; once somebody sought.
     start: OnceLock<(Option<i64>, u64)>,

@@ -12,11 +12,15 @@ use parking_lot::Mutex;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::Duration;
 
 /// Bytes of decoded frames that are kept.
 const KEPT: usize = 256 << 20;
-/// So many decoders were begun where one is kept ready: a picture of a gallery needs one alone.
+/// From so many starts on one decoder is started before it is needed: a picture of a gallery needs one alone.
 const JUMPS: u32 = 2;
+/// For so long it waits: who looks at one place needs none.
+const WAITS: Duration = Duration::from_secs(30);
 /// Packets of one track.
 pub(super) const PACKETS: usize = 8_000_000;
 
@@ -78,12 +82,34 @@ pub(super) struct Frames {
     running: Mutex<Option<Running>>,
     /// Decoders that were begun.
     begun: AtomicU32,
-    /// One that waits for its first packet.
-    spare: Spare,
+    spare: Arc<Mutex<Spare>>,
 }
 
-/// A decoder that was started before it is needed.
-type Spare = Arc<Mutex<Option<Decoder>>>;
+/// A decoder that is started before it is needed.
+#[derive(Default)]
+enum Spare {
+    #[default]
+    None,
+    Starting,
+    /// It waits for its first packet; whoever takes it lets go of the sender.
+    Ready(Decoder, Sender<()>),
+}
+
+impl Spare {
+    /// Takes the decoder, where it is ready.
+    fn take(&mut self) -> Option<Decoder> {
+        match std::mem::take(self) {
+            Spare::Ready(decoder, held) => {
+                drop(held);
+                Some(decoder)
+            }
+            other => {
+                *self = other;
+                None
+            }
+        }
+    }
+}
 
 /// A decoder that stands before a frame.
 struct Running {
@@ -165,7 +191,7 @@ impl Frames {
             kept: Cache::with_last(KEPT),
             running: Mutex::new(None),
             begun: AtomicU32::new(0),
-            spare: Spare::default(),
+            spare: Arc::default(),
         }
     }
 
@@ -202,15 +228,25 @@ impl Frames {
         let key = self.key_before(frame);
         // A decoder that stands before the frame goes on, unless a key frame lies between.
         let goes_on = |running: &Running| running.next <= frame && running.packet >= key;
-        let now = running.take().filter(goes_on);
-        let jumps = now.is_none();
-        let found = self.until(task, now.map_or_else(|| self.start(coding, key), Ok)?, frame);
-        if jumps {
-            self.prepare();
-        }
-        let (now, pixels) = found?;
+        let (now, pixels) = match running.take().filter(goes_on) {
+            Some(running) => self.until(task, running, frame)?,
+            None => self.jumped(task, coding, key, frame)?,
+        };
         *running = Some(now);
         Ok(pixels)
+    }
+
+    /// Decodes a frame from the key packet before it, by a decoder that waits for it or by a new one.
+    fn jumped(&self, task: &Task, coding: &Coding, key: usize, frame: u64) -> Result<(Running, Arc<Pixels>)> {
+        let spare = self.spare.lock().take();
+        let waited = spare.is_some();
+        let mut found = self.start(coding, key, spare).and_then(|running| self.until(task, running, frame));
+        // One that waited may have been ended by somebody since: that says nothing about the video.
+        if waited && found.as_ref().is_err_and(|error| !error.is_cancelled()) {
+            found = self.start(coding, key, None).and_then(|running| self.until(task, running, frame));
+        }
+        self.prepare();
+        found
     }
 
     /// Decodes up to a frame, and keeps those before it.
@@ -242,31 +278,54 @@ impl Frames {
     }
 
     /// Starts a decoder for the next jump where there were several: most of the time until a key frame is shown is the
-    /// program's start. It ends with these frames.
+    /// program's start. It ends with these frames, and where nobody jumps for a while.
     fn prepare(&self) {
-        if self.begun.load(Ordering::Relaxed) < JUMPS {
-            return;
-        }
         let Ok((layout, size)) = self.layout() else { return };
+        {
+            let mut spare = self.spare.lock();
+            if self.begun.load(Ordering::Relaxed) < JUMPS || !matches!(*spare, Spare::None) {
+                return;
+            }
+            *spare = Spare::Starting;
+        }
         let spare = Arc::downgrade(&self.spare);
-        let start = move || {
-            let decoder = Decoder::start(layout, size).ok();
-            if let Some(spare) = spare.upgrade() {
-                *spare.lock() = decoder;
+        let wait = move || {
+            let started = Decoder::start(layout, size);
+            let (held, taken) = channel();
+            let put = |now: Spare| spare.upgrade().map(|spare| std::mem::replace(&mut *spare.lock(), now));
+            drop(put(started.map_or(Spare::None, |decoder| Spare::Ready(decoder, held))));
+            if taken.recv_timeout(WAITS) == Err(RecvTimeoutError::Timeout) {
+                drop(put(Spare::None));
             }
         };
-        // Without it the next jump takes as long as the first.
-        drop(std::thread::Builder::new().name("spare decoder".to_owned()).spawn(start));
+        if std::thread::Builder::new().name("spare decoder".to_owned()).spawn(wait).is_err() {
+            *self.spare.lock() = Spare::None;
+        }
     }
 
-    fn start(&self, coding: &Coding, key: usize) -> Result<Running> {
+    /// Begins at a packet, with a decoder that waited or a new one.
+    fn start(&self, coding: &Coding, key: usize, spare: Option<Decoder>) -> Result<Running> {
         let (layout, size) = self.layout()?;
         self.begun.fetch_add(1, Ordering::Relaxed);
-        let spare = self.spare.lock().take();
         let mut decoder = spare.map_or_else(|| Decoder::start(layout, size), Ok)?;
         decoder.put(ffmpeg::header(coding));
         let next = self.rank.get(key).copied().unwrap_or(0);
         Ok(Running { decoder, next: u64::from(if next == u32::MAX { 0 } else { next }), packet: key })
+    }
+
+    /// The process of the decoder that waits.
+    #[cfg(test)]
+    pub(super) fn waiting(&self) -> Option<u32> {
+        match &*self.spare.lock() {
+            Spare::Ready(decoder, _) => Some(decoder.process()),
+            Spare::None | Spare::Starting => None,
+        }
+    }
+
+    /// The process of the decoder that stands before a frame.
+    #[cfg(test)]
+    pub(super) fn running(&self) -> Option<u32> {
+        self.running.lock().as_ref().map(|running| running.decoder.process())
     }
 
     fn next(&self, task: &Task, running: &mut Running) -> Result<Option<Pixels>> {

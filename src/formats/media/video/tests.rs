@@ -159,19 +159,69 @@ fn a_decoder_outlives_the_thread_that_began_it() {
     assert!(first.is_none() || first != second, "the picture moves");
 }
 
+/// A video of which each frame is a JPEG of its own, with nothing around.
+fn stills() -> Frames {
+    let bytes = std::fs::read(format!("{}/fixtures/avi/mjpeg.avi", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let chunks = memchr::memmem::find_iter(&bytes, b"00dc").filter_map(|at| {
+        let len = u32::from_le_bytes(*bytes.get(at + 4..)?.first_chunk()?) as usize;
+        let data = bytes.get(at + 8..at + 8 + len)?;
+        data.starts_with(&[0xff, 0xd8]).then_some(at as u64 + 8..(at + 8 + len) as u64)
+    });
+    let packet = |(n, place)| frames::Packet { place, time: n as i64, key: true, hidden: false };
+    let packets: Vec<_> = chunks.enumerate().map(packet).collect();
+    assert_eq!(packets.len(), 6);
+    let track = Track {
+        codec: "mjpeg".to_owned(),
+        coding: codecs::coding("mjpeg", &[], (64, 48)),
+        packets,
+        timescale: 1.0,
+        width: 64,
+        height: 48,
+        bits: 8,
+        ..Track::default()
+    };
+    Frames::new(&Source::memory("mjpeg", bytes), track)
+}
+
+#[cfg(target_os = "linux")]
 #[test]
-fn jumps_by_a_decoder_that_waited_give_the_same_frames() {
-    let document = opened("avi/mjpeg.avi");
-    let video = image(&document);
-    let forward: Vec<_> = (0..video.info().frames).map_while(|n| frame(video.as_ref(), n)).collect();
-    let is_key = video.info().video.as_ref().is_some_and(|video| video.keys.len() == video.times.len());
-    assert!(is_key && video.info().frames > 2);
-    // Each frame is decoded alone: backwards every one is a jump.
-    let other = image(&opened("avi/mjpeg.avi"));
-    for (n, expected) in forward.iter().enumerate().rev() {
-        assert_eq!(frame(other.as_ref(), n as u64).as_ref(), Some(expected), "frame {n}");
-        // So that the next one is there already, most times.
-        std::thread::sleep(std::time::Duration::from_millis(60));
+fn a_decoder_waits_for_the_next_jump() {
+    let forward = stills();
+    let forward: Vec<_> = (0..6).map_while(|n| frame(&forward, n)).collect();
+    if forward.is_empty() {
+        return;
+    }
+    let frames = stills();
+    let waiting = || {
+        let started = std::time::Instant::now();
+        loop {
+            assert!(started.elapsed().as_secs() < 60, "no decoder waits");
+            match frames.waiting() {
+                Some(process) => break process,
+                None => std::thread::sleep(std::time::Duration::from_millis(2)),
+            }
+        }
+    };
+    let seen = |n: usize| assert_eq!(frame(&frames, n as u64).as_ref(), Some(&forward[n]), "frame {n}");
+    // Backwards each frame is a jump; one alone needs none that waits.
+    seen(5);
+    assert_eq!(frames.waiting(), None);
+    seen(4);
+    let process = waiting();
+    seen(3);
+    assert_eq!(frames.running(), Some(process));
+    // One that somebody ended says nothing about the video.
+    let process = waiting();
+    rustix::process::kill_process(
+        rustix::process::Pid::from_raw(process as i32).unwrap(),
+        rustix::process::Signal::KILL,
+    )
+    .unwrap();
+    seen(2);
+    let (process, last) = (waiting(), frames.running().unwrap());
+    drop(frames);
+    for process in [process, last] {
+        assert!(!Path::new(&format!("/proc/{process}")).exists(), "a decoder outlives its video");
     }
 }
 

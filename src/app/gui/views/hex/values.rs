@@ -18,6 +18,9 @@ const LONG_NAMES: f32 = 130.0;
 /// The same where two of these stand in a line.
 const PAIRED_NAMES: f32 = 96.0;
 
+/// The room at the sides of a value.
+const PADDING: f32 = 2.0;
+
 /// A line of the table: the type, its value little-endian, its value big-endian (empty where the order
 /// does not matter).
 pub(super) type Line = (&'static str, String, String);
@@ -109,18 +112,24 @@ pub(super) fn ui(ui: &mut Ui, offset: u64, bytes: &[u8]) {
     let theme = Theme::of(ui);
     let note = format!("at 0x{offset:x}");
     theme::section_head(ui, "Numbers", Some((&note, theme.dim)));
-    pair(ui, "", ["little-endian", "big-endian"], true);
+    head(ui, ["little-endian", "big-endian"]);
     for (name, little, big) in &numbers(bytes) {
-        pair(ui, name, [little, big], false);
+        let orders = if big.is_empty() { ["", ""] } else { ["little-endian", "big-endian"] };
+        line(ui, NAMES, name, &[(orders[0], little), (orders[1], big)]);
     }
     ui.add_space(theme::space::S3);
     if let Some(byte) = bytes.first() {
         theme::section_head(ui, "Byte", None);
-        pair(ui, "bits, octal", [&format!("{byte:08b}"), &format!("{byte:03o}")], false);
+        line(
+            ui,
+            NAMES,
+            "bits, octal",
+            &[("bits", &format!("{byte:08b}")), ("octal", &format!("{byte:03o}"))],
+        );
         ui.add_space(theme::space::S3);
         theme::section_head(ui, "Small floats", None);
         for pair in small_floats(*byte).chunks(2) {
-            two_rows(ui, pair);
+            two_in_a_line(ui, pair);
         }
     }
     let times = times(bytes);
@@ -130,7 +139,7 @@ pub(super) fn ui(ui: &mut Ui, offset: u64, bytes: &[u8]) {
         for (name, little, big) in &times {
             for (value, order) in [(little, "little"), (big, "big")] {
                 if !value.is_empty() {
-                    row(ui, &format!("{name}, {order}"), value);
+                    line(ui, LONG_NAMES, &format!("{name}, {order}"), &[("", value)]);
                 }
             }
         }
@@ -139,75 +148,72 @@ pub(super) fn ui(ui: &mut Ui, offset: u64, bytes: &[u8]) {
     theme::section_head(ui, "Text", None);
     let top = ui.cursor().min;
     for (name, text) in texts(bytes) {
-        row(ui, name, &text);
+        line(ui, LONG_NAMES, name, &[("", &text)]);
     }
     fonts::is_guessed(ui.ctx(), Rect::from_min_max(top, ui.min_rect().max));
 }
 
-/// A line of the table: a name and two values, each in a column of its own.
-fn pair(ui: &mut Ui, name: &str, values: [&str; 2], is_head: bool) {
-    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT), Sense::hover());
-    line(ui, rect, NAMES.min(rect.width() * 0.45), name, &values, is_head);
-}
+/// What is said of a value besides the name of its line, and the value.
+type Value<'a> = (&'a str, &'a str);
 
-/// A line of a name and one value, which takes the place of both.
-fn row(ui: &mut Ui, name: &str, value: &str) {
+/// The heads of two columns of values.
+fn head(ui: &mut Ui, words: [&str; 2]) {
+    let theme = Theme::of(ui);
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT), Sense::hover());
-    line(ui, rect, LONG_NAMES.min(rect.width() * 0.45), name, &[value], false);
-}
-
-/// A line of two names with a value each.
-fn two_rows(ui: &mut Ui, pair: &[(&'static str, String)]) {
-    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT), Sense::hover());
-    let (left, right) = rect.split_left_right_at_fraction(0.5);
-    for ((name, value), place) in pair.iter().zip([left, right]) {
-        line(ui, place, PAIRED_NAMES.min(place.width() * 0.65), name, &[value], false);
+    let left = rect.left() + NAMES.min(rect.width() * 0.45);
+    for (n, words) in words.into_iter().enumerate() {
+        let right = left + (rect.right() - left) * (n + 1) as f32 / 2.0;
+        let at = pos2(right - PADDING, rect.center().y);
+        ui.painter().text(at, Align2::RIGHT_CENTER, words, theme::small_font(), theme.faint);
     }
 }
 
-/// Draws a name, for which there are `longest` points, and its values, of which empty ones leave their place free: several
+/// A line of a name, for which there are `names` points, and values.
+fn line(ui: &mut Ui, names: f32, name: &str, values: &[Value<'_>]) {
+    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT), Sense::hover());
+    draw(ui, rect, names.min(rect.width() * 0.45), name, values);
+}
+
+/// A line of two names with a value each.
+fn two_in_a_line(ui: &mut Ui, pair: &[(&'static str, String)]) {
+    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT), Sense::hover());
+    let (left, right) = rect.split_left_right_at_fraction(0.5);
+    for ((name, value), place) in pair.iter().zip([left, right]) {
+        draw(ui, place, PAIRED_NAMES.min(place.width() * 0.65), name, &[("", value)]);
+    }
+}
+
+/// Draws a name, for which there are `names` points, and its values, of which empty ones leave their place free: several
 /// end below each other, one begins beside its name. A click on a value copies it.
-fn line(ui: &mut Ui, rect: Rect, longest: f32, name: &str, values: &[&str], is_head: bool) {
+fn draw(ui: &mut Ui, rect: Rect, names: f32, name: &str, values: &[Value<'_>]) {
     let theme = Theme::of(ui);
     let painter = ui.painter().clone();
     let at = pos2(rect.left(), rect.center().y);
-    paint_elided(
-        &painter,
-        at,
-        Align2::LEFT_CENTER,
-        name,
-        theme::small_font(),
-        theme.dim,
-        longest - space::S1,
-    );
-    let left = rect.left() + longest;
+    let font = theme::small_font();
+    paint_elided(&painter, at, Align2::LEFT_CENTER, name, font, theme.dim, names - space::S1);
+    let left = rect.left() + names;
     let width = (rect.right() - left) / values.len().max(1) as f32;
-    let alone = values.iter().filter(|value| !value.is_empty()).count() == 1;
-    for (n, &value) in values.iter().enumerate().filter(|(_, value)| !value.is_empty()) {
+    for (n, &(besides, value)) in values.iter().enumerate().filter(|(_, (_, value))| !value.is_empty()) {
         let place = Rect::from_min_size(pos2(left + n as f32 * width, rect.top()), vec2(width, HEIGHT));
-        let font = if is_head { theme::small_font() } else { theme::mono_small_font() };
-        let color = if is_head { theme.faint } else { theme.text };
-        let inner = place.shrink2(vec2(2.0, 0.0));
-        let response = (!is_head).then(|| ui.interact(place, ui.scope_id().with((name, n)), Sense::click()));
-        if let Some(response) = response {
-            let order = if alone { "" } else { [", little-endian", ", big-endian"][n] };
-            let spoken = format!("{name}{order}: {value}");
-            response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &spoken));
-            if response.hovered() || response.has_focus() {
-                painter.rect_filled(place, size::CORNER, theme.bg3);
-            }
-            if response.clicked() {
-                ui.ctx().copy_text(value.to_owned());
-            }
-            response.on_hover_ui(|ui| {
-                ui.label(theme::mono(value));
-                ui.label(theme::dim(theme, "Click to copy"));
-            });
+        let response = ui.interact(place, ui.scope_id().with((name, n)), Sense::click());
+        let comma = if besides.is_empty() { "" } else { ", " };
+        let spoken = format!("{name}{comma}{besides}: {value}");
+        response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &spoken));
+        if response.hovered() || response.has_focus() {
+            painter.rect_filled(place, size::CORNER, theme.bg3);
         }
-        let text = elided(&painter, value, font, color, inner.width());
+        if response.clicked() {
+            ui.ctx().copy_text(value.to_owned());
+        }
+        response.on_hover_ui(|ui| {
+            ui.label(theme::mono(value));
+            ui.label(theme::dim(theme, "Click to copy"));
+        });
+        let inner = place.shrink2(vec2(PADDING, 0.0));
+        let text = elided(&painter, value, theme::mono_small_font(), theme.text, inner.width());
         let x = if values.len() == 1 { inner.left() } else { inner.right() - text.size().x };
         let y = rect.center().y - text.size().y / 2.0;
-        painter.galley(pos2(x, y).round(), text, color);
+        painter.galley(pos2(x, y).round(), text, theme.text);
     }
 }
 
