@@ -5,7 +5,7 @@
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
-use crate::data::content::array::Axis;
+use crate::data::content::array::{ArrayFacts, Axis};
 use crate::data::content::{Array, Image, ImageInfo, Pixels, Rect};
 use crate::data::dtype::DType;
 use crate::data::region::{Region, Span};
@@ -157,6 +157,18 @@ impl Array for FrameArray {
         &self.shape
     }
 
+    /// How it is stored, where parts of it are read. Smaller versions have chunks of their own, which are not told.
+    fn facts(&self) -> ArrayFacts {
+        let info = self.image.info();
+        let chunk = info.chunk.filter(|_| self.pixels.is_none() && info.levels.len() <= 1);
+        let chunks = chunk.map(|(wide, high)| {
+            let [height, width, channels] = self.sides();
+            let frames = vec![1; self.shape.len().saturating_sub(3)];
+            frames.into_iter().chain([high.min(height), wide.min(width), channels]).collect()
+        });
+        ArrayFacts { chunks, ..ArrayFacts::default() }
+    }
+
     fn read(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<()> {
         let &[.., rows, columns, channels] = region.0.as_slice() else {
             return Err(Error::bug("image: a region of fewer than three axes"));
@@ -174,5 +186,60 @@ impl Array for FrameArray {
             copy_line(pixels, rows.index(n as u64), xs, channels, line)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::content::Sample;
+    use crate::data::numbers::ComplexPart;
+    use crate::data::plane::{Mapping, tiles};
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    /// A picture of zeros that knows the widest part of it that was read.
+    struct Blank {
+        info: ImageInfo,
+        widest: AtomicU64,
+    }
+
+    impl Image for Blank {
+        fn info(&self) -> &ImageInfo {
+            &self.info
+        }
+
+        fn read(&self, _task: &Task, _frame: u64, _level: u32, rect: Rect) -> Result<Pixels> {
+            self.widest.fetch_max(rect.width, Ordering::Relaxed);
+            let data = vec![0; (rect.width * rect.height) as usize];
+            let (width, height, sample) = (rect.width, rect.height, Sample::U8);
+            Ok(Pixels { width, height, channels: 1, sample, alpha: false, data })
+        }
+    }
+
+    #[test]
+    fn a_picture_of_tiles_is_read_tile_by_tile() {
+        let widest = |chunk: Option<(u64, u64)>| {
+            let side = 20_000;
+            let levels = vec![(side, side)];
+            let info = ImageInfo {
+                width: side,
+                height: side,
+                channels: 1,
+                frames: 1,
+                levels,
+                chunk,
+                ..ImageInfo::default()
+            };
+            let image = Arc::new(Blank { info, widest: AtomicU64::new(0) });
+            let task = Task::new();
+            let frame = FrameArray::read(image.clone(), &task, 0).unwrap();
+            let slice = Mapping::picture(frame.shape()).slice(true);
+            let window = slice.coarse(64);
+            tiles::read(&frame, &task, &slice, window, ComplexPart::Magnitude, &mut |_| {}).unwrap();
+            image.widest.load(Ordering::Relaxed)
+        };
+        // A row of tiles would be decoded again for each of its rows that is looked at.
+        assert!(widest(Some((256, 256))) < 5_000);
+        assert!(widest(None) > 15_000);
     }
 }

@@ -72,6 +72,9 @@ pub struct ImageInfo {
     pub scaling: Option<Scaling>,
     /// The samples, as they are delivered, that the file asks to be seen as black and as white.
     pub window: Option<(f64, f64)>,
+    /// Columns and rows of the parts of which the full resolution is stored, each of which is read without the others:
+    /// tiles and strips of a TIFF. `None` where the file has no parts or does not tell.
+    pub chunk: Option<(u64, u64)>,
     /// Whether the file has the samples of each channel apart, one plane after the other: so they are in its checksum,
     /// whichever way they are delivered.
     pub planar: bool,

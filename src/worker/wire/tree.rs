@@ -117,6 +117,7 @@ record!(ImageInfo {
     orientation,
     scaling,
     window,
+    chunk,
     planar,
     profile,
     video,

@@ -197,6 +197,7 @@ fn node(
     (info.width, info.height, info.bits) = (first.width, first.height, first.bits.into());
     (info.channels, info.sample, info.alpha) = seen_as(first);
     (info.frames, info.planar) = (pages.len() as u64, first.planar);
+    info.chunk = Some(first.chunk).filter(|(wide, high)| *wide > 0 && *high > 0);
     info.levels = vec![(first.width, first.height)];
     // Levels are those that every page has.
     let sides = |pages: &[Page]| pages.iter().map(|page| (page.width, page.height)).collect::<Vec<_>>();
