@@ -7,10 +7,10 @@ mod capture;
 mod pane;
 mod pixels;
 mod splits;
-mod states;
 #[cfg(test)]
 mod tests;
 mod titles;
+mod widget_states;
 
 use std::collections::HashSet;
 
@@ -27,7 +27,7 @@ use super::views::{Status, Workspace};
 pub(crate) use capture::Purpose;
 use pane::FocusRequest;
 pub(crate) use pane::Pane;
-use states::States;
+use widget_states::WidgetStates;
 
 /// Of so many nodes whose preview was replaced it is known how they were looked at.
 const LEFT: usize = 64;
@@ -39,7 +39,7 @@ pub(crate) struct Tabs {
     next: u64,
     /// How the nodes were looked at whose preview was replaced, the last one at the end.
     left: Vec<(NodeRef, Value)>,
-    states: States,
+    states: WidgetStates,
 }
 
 /// What the tabs need to draw.
@@ -56,7 +56,7 @@ pub(crate) struct TabsCx<'a> {
 impl Default for Tabs {
     fn default() -> Self {
         let tree = Tree::empty(egui::Id::unique("tabs"));
-        Tabs { tree, active: None, next: 0, left: Vec::new(), states: States::default() }
+        Tabs { tree, active: None, next: 0, left: Vec::new(), states: WidgetStates::default() }
     }
 }
 
@@ -363,7 +363,7 @@ impl Tabs {
 
     /// Lets go of what egui keeps of tabs that are gone, before anything of a frame is drawn.
     pub(crate) fn begin_frame(&mut self, ctx: &Context) {
-        States::free_keyboard(ctx);
+        WidgetStates::free_keyboard(ctx);
         let there: HashSet<u64> = self.panes().map(|(_, pane)| pane.number()).collect();
         self.states.keep_only(ctx, |number| there.contains(&number));
     }

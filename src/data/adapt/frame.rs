@@ -198,12 +198,12 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
     /// A picture of zeros that knows the widest part of it that was read.
-    struct Blank {
+    struct BlankImage {
         info: ImageInfo,
         widest: AtomicU64,
     }
 
-    impl Image for Blank {
+    impl Image for BlankImage {
         fn info(&self) -> &ImageInfo {
             &self.info
         }
@@ -230,7 +230,7 @@ mod tests {
                 chunk,
                 ..ImageInfo::default()
             };
-            let image = Arc::new(Blank { info, widest: AtomicU64::new(0) });
+            let image = Arc::new(BlankImage { info, widest: AtomicU64::new(0) });
             let task = Task::new();
             let frame = FrameArray::read(image.clone(), &task, 0).unwrap();
             let slice = Mapping::picture(frame.shape()).slice(true);

@@ -18,12 +18,12 @@ use crate::gui::settings::{Settings, SettingsFile};
 use crate::gui::target::{ExportSource, NodeRef, QueryStart, TabContent};
 
 mod cancelling;
-mod closing;
+mod closed_tabs;
 mod explorer;
 mod following;
 mod keyboard;
-mod narrow;
 mod palette;
+mod small_windows;
 mod snapshots;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod soak;
@@ -118,6 +118,17 @@ fn write(harness: &mut Harness<'_, Window>, text: &str) {
 fn press(harness: &mut Harness<'_, Window>, modifiers: Modifiers, key: Key) {
     harness.key_press_modifiers(modifiers, key);
     settle(harness);
+}
+
+/// Turns the wheel by so many points where the pointer is: down where they are negative.
+fn wheel(harness: &mut Harness<'_, Window>, by: f32) {
+    harness.event(egui::Event::MouseWheel {
+        unit: egui::MouseWheelUnit::Point,
+        delta: vec2(0.0, by),
+        phase: egui::TouchPhase::Move,
+        source: egui::MouseWheelSource::Wheel,
+        modifiers: Modifiers::NONE,
+    });
 }
 
 /// The words of everything with this role, from top to bottom.

@@ -34,25 +34,23 @@ impl SettingsForm {
         room(ui, 560.0, 620.0);
         let close = head(ui, "Settings");
         let before = self.now.clone();
-        egui::ScrollArea::vertical().max_height(height_left(ui, 170.0)).auto_shrink([false, true]).show(
-            ui,
-            |ui| {
-                self.problems(ui);
-                self.look(ui);
-                theme::section_head(ui, "Views begin as", None);
-                let preferences = &mut self.now.preferences;
-                words(ui, "Tables", &mut preferences.table);
-                words(ui, "Arrays", &mut preferences.array);
-                words(ui, "Models", &mut preferences.model);
-                words(ui, "Images", &mut preferences.image);
-                ui.add_space(space::S3);
-                theme::section_head(ui, "Colours of heat maps", None);
-                map(ui, "Sequential", false, &mut preferences.sequential);
-                map(ui, "About zero", true, &mut preferences.diverging);
-                ui.add_space(space::S3);
-                self.foot(ui);
-            },
-        );
+        let height = height_left(ui, 170.0);
+        egui::ScrollArea::vertical().max_height(height).auto_shrink([false, true]).show(ui, |ui| {
+            self.problems(ui);
+            self.look(ui);
+            theme::section_head(ui, "Views begin as", None);
+            let preferences = &mut self.now.preferences;
+            words(ui, "Tables", &mut preferences.table);
+            words(ui, "Arrays", &mut preferences.array);
+            words(ui, "Models", &mut preferences.model);
+            words(ui, "Images", &mut preferences.image);
+            ui.add_space(space::S3);
+            theme::section_head(ui, "Colours of heat maps", None);
+            map(ui, "Sequential", false, &mut preferences.sequential);
+            map(ui, "About zero", true, &mut preferences.diverging);
+            ui.add_space(space::S3);
+            self.foot(ui);
+        });
         if self.now != before {
             actions.push(Action::Settings(Box::new(self.now.clone())));
         }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use egui::{Color32, Id, Response, Sense, Stroke, Ui, Visuals, WidgetText};
 use egui_tiles::{Behavior, SimplificationOptions, TabState, TileId, Tiles, UiResponse};
 
-use super::states::States;
+use super::widget_states::WidgetStates;
 use super::{Pane, TabsCx};
 use crate::gui::commands::{self, Action, CommandId, Where};
 use crate::gui::icons::Icon;
@@ -20,7 +20,7 @@ pub(super) struct Behaviour<'a> {
     pub(super) close: Vec<TileId>,
     /// The words of tabs that others have too, with what tells them apart.
     pub(super) distinct: HashMap<TileId, String>,
-    pub(super) states: &'a mut States,
+    pub(super) states: &'a mut WidgetStates,
 }
 
 impl Behavior<Pane> for Behaviour<'_> {

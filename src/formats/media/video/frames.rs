@@ -82,12 +82,12 @@ pub(super) struct Frames {
     running: Mutex<Option<Running>>,
     /// Decoders that were begun.
     begun: AtomicU32,
-    spare: Arc<Mutex<Spare>>,
+    spare: Arc<Mutex<SpareDecoder>>,
 }
 
 /// A decoder that is started before it is needed.
 #[derive(Default)]
-enum Spare {
+enum SpareDecoder {
     #[default]
     None,
     Starting,
@@ -95,11 +95,11 @@ enum Spare {
     Ready(Decoder, Sender<()>),
 }
 
-impl Spare {
+impl SpareDecoder {
     /// Takes the decoder, where it is ready.
     fn take(&mut self) -> Option<Decoder> {
         match std::mem::take(self) {
-            Spare::Ready(decoder, held) => {
+            SpareDecoder::Ready(decoder, held) => {
                 drop(held);
                 Some(decoder)
             }
@@ -283,31 +283,32 @@ impl Frames {
         let Ok((layout, size)) = self.layout() else { return };
         {
             let mut spare = self.spare.lock();
-            if self.begun.load(Ordering::Relaxed) < JUMPS || !matches!(*spare, Spare::None) {
+            if self.begun.load(Ordering::Relaxed) < JUMPS || !matches!(*spare, SpareDecoder::None) {
                 return;
             }
-            *spare = Spare::Starting;
+            *spare = SpareDecoder::Starting;
         }
         let spare = Arc::downgrade(&self.spare);
         let wait = move || {
             let started = Decoder::start(layout, size);
             let (held, taken) = channel();
-            let put = |now: Spare| spare.upgrade().map(|spare| std::mem::replace(&mut *spare.lock(), now));
-            drop(put(started.map_or(Spare::None, |decoder| Spare::Ready(decoder, held))));
+            let put =
+                |now: SpareDecoder| spare.upgrade().map(|spare| std::mem::replace(&mut *spare.lock(), now));
+            drop(put(started.map_or(SpareDecoder::None, |decoder| SpareDecoder::Ready(decoder, held))));
             if taken.recv_timeout(WAITS) == Err(RecvTimeoutError::Timeout) {
-                drop(put(Spare::None));
+                drop(put(SpareDecoder::None));
             }
         };
         if std::thread::Builder::new().name("spare decoder".to_owned()).spawn(wait).is_err() {
-            *self.spare.lock() = Spare::None;
+            *self.spare.lock() = SpareDecoder::None;
         }
     }
 
     /// Begins at a packet, with a decoder that waited or a new one.
     fn start(&self, coding: &Coding, key: usize, spare: Option<Decoder>) -> Result<Running> {
         let (layout, size) = self.layout()?;
-        self.begun.fetch_add(1, Ordering::Relaxed);
         let mut decoder = spare.map_or_else(|| Decoder::start(layout, size), Ok)?;
+        self.begun.fetch_add(1, Ordering::Relaxed);
         decoder.put(ffmpeg::header(coding));
         let next = self.rank.get(key).copied().unwrap_or(0);
         Ok(Running { decoder, next: u64::from(if next == u32::MAX { 0 } else { next }), packet: key })
@@ -317,8 +318,8 @@ impl Frames {
     #[cfg(test)]
     pub(super) fn waiting(&self) -> Option<u32> {
         match &*self.spare.lock() {
-            Spare::Ready(decoder, _) => Some(decoder.process()),
-            Spare::None | Spare::Starting => None,
+            SpareDecoder::Ready(decoder, _) => Some(decoder.process()),
+            SpareDecoder::None | SpareDecoder::Starting => None,
         }
     }
 

@@ -52,13 +52,7 @@ fn visit(harness: &mut Harness<'static, Window>, path: &Path) {
     calm(harness);
     harness.event(egui::Event::PointerMoved(egui::pos2(600.0, 400.0)));
     for delta in [-600.0, -60_000.0, 900.0] {
-        harness.event(egui::Event::MouseWheel {
-            unit: egui::MouseWheelUnit::Point,
-            delta: vec2(0.0, delta),
-            phase: egui::TouchPhase::Move,
-            source: egui::MouseWheelSource::Wheel,
-            modifiers: Modifiers::NONE,
-        });
+        wheel(harness, delta);
         calm(harness);
     }
     harness.key_press_modifiers(Modifiers::COMMAND, Key::F);

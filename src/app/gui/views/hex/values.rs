@@ -17,7 +17,6 @@ const NAMES: f32 = 66.0;
 const LONG_NAMES: f32 = 130.0;
 /// The same where two of these stand in a line.
 const PAIRED_NAMES: f32 = 96.0;
-
 /// The room at the sides of a value.
 const PADDING: f32 = 2.0;
 

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
-use gander::bytes::error::Result;
+use gander::bytes::error::{Error, Result};
 use gander::bytes::task::Task;
 use gander::data::adapt::FrameArray;
 use gander::data::content::array::Axis;
-use gander::data::content::image::{Image, ImageInfo, Pixels, Rect, Sample};
+use gander::data::content::image::{FrameChannel, Image, ImageInfo, Pixels, Rect, Sample};
 use gander::data::content::{Array, Content};
 use gander::data::format::Options;
 use gander::data::region::{Region, Span};
@@ -263,10 +263,60 @@ fn channels_are_laid_over_each_other() {
     harness.get_by_label("Composite").click();
     settle(&mut harness);
     assert!(under(&harness).starts_with("a[0, 0, 16, 24, :] = ("), "{}", under(&harness));
+    // A histogram counts one channel as it is stored.
+    harness.get_by_label("Histogram").click();
+    settle(&mut harness);
+    let facts = harness.state().status.facts.clone();
+    assert!(facts.ends_with("DAPI"), "{facts}");
+    harness.get_by_label("Image").click();
+    settle(&mut harness);
     // One that is gone to is shown alone.
     assert!(harness.state_mut().ask(&super::Request::GoTo("1, 0, 16, 24".to_owned())));
     settle(&mut harness);
     assert!(under(&harness).starts_with("a[1, 0, 16, 24] = "), "{}", under(&harness));
+}
+
+/// A picture of two channels, the second of which is damaged.
+struct HalfBroken(ImageInfo);
+
+impl Image for HalfBroken {
+    fn info(&self) -> &ImageInfo {
+        &self.0
+    }
+
+    fn read(&self, _task: &Task, frame: u64, _level: u32, _rect: Rect) -> Result<Pixels> {
+        match frame {
+            0 => {
+                let data = (0..64).collect();
+                Ok(Pixels { width: 8, height: 8, channels: 1, sample: Sample::U8, alpha: false, data })
+            }
+            _ => Err(Error::malformed("the second channel is damaged")),
+        }
+    }
+}
+
+#[test]
+fn where_channels_cannot_be_laid_over_each_other_one_is_shown() {
+    let shown = |name: &str| FrameChannel { name: name.to_owned(), shown: true, ..FrameChannel::default() };
+    let info = ImageInfo {
+        width: 8,
+        height: 8,
+        channels: 1,
+        bits: 8,
+        frames: 2,
+        frame_axes: vec![(2, Axis { name: "c".to_owned(), ..Axis::default() })],
+        frame_channels: vec![shown("good"), shown("bad")],
+        levels: vec![(8, 8)],
+        ..ImageInfo::default()
+    };
+    let mut harness = bench("a", Content::Image(Arc::new(HalfBroken(info))));
+    settle(&mut harness);
+    let facts = harness.state().status.facts.clone();
+    assert!(facts.ends_with("good"), "{facts}");
+    // Who asks for them is told why not.
+    harness.get_by_label("Composite").click();
+    settle(&mut harness);
+    harness.get_by_label_contains("the second channel is damaged");
 }
 
 #[test]

@@ -36,13 +36,7 @@ fn a_form_that_is_higher_than_the_window_scrolls() {
     let at = place(&harness, "Go to the last row").center();
     harness.event(egui::Event::PointerMoved(at));
     for _ in 0..40 {
-        harness.event(egui::Event::MouseWheel {
-            unit: egui::MouseWheelUnit::Point,
-            delta: vec2(0.0, -200.0),
-            phase: egui::TouchPhase::Move,
-            source: egui::MouseWheelSource::Wheel,
-            modifiers: Modifiers::NONE,
-        });
+        wheel(&mut harness, -200.0);
         settle(&mut harness);
     }
     assert!(rest(&harness) <= SMALL.y, "{}", rest(&harness));

@@ -8,14 +8,14 @@ use egui::{Context, FocusDirection, Id};
 
 /// Which states came with which tab.
 #[derive(Default)]
-pub(super) struct States {
+pub(super) struct WidgetStates {
     /// The number of the tab that made a state last.
     made_by: HashMap<RawKey, u64>,
     /// Widgets of tabs that are gone may still be among those that can have the keyboard.
     stale: bool,
 }
 
-impl States {
+impl WidgetStates {
     /// Draws the tab of this number.
     pub(super) fn of_tab<R>(&mut self, ctx: &Context, number: u64, draw: impl FnOnce() -> R) -> R {
         let before: HashSet<RawKey> = ctx.data(|data| data.temp_keys().collect());
@@ -55,7 +55,7 @@ impl States {
         }
     }
 
-    /// Frees the keyboard of [`forget_widgets`](States::forget_widgets), before a frame is drawn.
+    /// Frees the keyboard of [`forget_widgets`](WidgetStates::forget_widgets), before a frame is drawn.
     pub(super) fn free_keyboard(ctx: &Context) {
         ctx.memory_mut(|memory| memory.surrender_focus(nobody()));
     }

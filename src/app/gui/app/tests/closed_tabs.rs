@@ -12,6 +12,8 @@ fn visit(harness: &mut Harness<'_, Window>, path: &Path) {
     harness.state_mut().app.as_mut().unwrap().actions.push(Action::Open(vec![path.to_owned()]));
     settle(harness);
     harness.event(egui::Event::PointerMoved(egui::pos2(600.0, 400.0)));
+    wheel(harness, -600.0);
+    settle(harness);
     press(harness, Modifiers::COMMAND, Key::F);
     write(harness, "1");
     press(harness, Modifiers::NONE, Key::Escape);
