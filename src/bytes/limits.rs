@@ -9,6 +9,9 @@ pub const HEADER: u64 = 100 << 20;
 pub const CHUNK: u64 = 1 << 30;
 /// The largest result of one read that a view or a command may ask for, in bytes.
 pub const READ: u64 = 2 << 30;
+/// The largest value of a column of bytes that is decoded where its page has only few of them, in bytes: the page, the
+/// value and its copy in a batch are held at the same time, and stay below [`READ`] together.
+pub const VALUE: u64 = 512 << 20;
 /// How deep files may lie inside files (an archive in an archive …).
 pub const NESTING: u32 = 4;
 /// How deep JSON, schemas and headers may nest.

@@ -6,6 +6,7 @@
 
 use super::thrift::{BYTE, FALSE, I64, STRUCT, Thrift};
 use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use bytes::Bytes;
@@ -13,30 +14,88 @@ use parquet::file::metadata::ColumnChunkMetaData;
 
 /// The most bytes of a page's header, with its statistics.
 const HEADER: usize = 64 << 10;
+/// Bytes of a value from which on pages have so few of them that a chunk's can be walked before each read.
+const LARGE: u64 = 1 << 20;
 
 /// The bytes that the pages of a chunk take, up to the one that its last value is in.
 ///
 /// # Errors
 /// `Malformed` where there is no page, or fewer values than the chunk has.
 pub(super) fn extent(task: &Task, source: &Source, chunk: &ColumnChunkMetaData, end: u64) -> Result<u64> {
-    let data = chunk.data_page_offset();
-    let start = chunk.dictionary_page_offset().map_or(data, |dictionary| dictionary.min(data));
-    let wrong = || Error::malformed("a page's header");
-    let start = u64::try_from(start).map_err(|_| wrong())?;
-    let (mut at, mut left) = (start, chunk.num_values());
-    let mut window = Window::new(source, end, start);
-    while left > 0 {
-        task.check()?;
-        let (page, len) = window.header(task, at)?;
-        let size = page.stored.and_then(|size| u64::try_from(size).ok()).ok_or_else(wrong)?;
-        at = len
-            .checked_add(size)
-            .and_then(|len| at.checked_add(len))
-            .filter(|&at| at <= end)
-            .ok_or_else(wrong)?;
-        left = left.saturating_sub(i64::try_from(page.values).unwrap_or(i64::MAX));
+    let mut walk = Walk::new(source, chunk, end)?;
+    let start = walk.at;
+    while walk.next(task)?.is_some() {}
+    Ok(walk.at - start)
+}
+
+/// The headers of a chunk's pages, up to the one that its last value is in.
+struct Walk<'a> {
+    window: Window<'a>,
+    /// Where the next header is.
+    at: u64,
+    /// Values of the chunk that are in pages from there on.
+    left: i64,
+}
+
+impl<'a> Walk<'a> {
+    fn new(source: &'a Source, chunk: &ColumnChunkMetaData, end: u64) -> Result<Walk<'a>> {
+        let data = chunk.data_page_offset();
+        let start = chunk.dictionary_page_offset().map_or(data, |dictionary| dictionary.min(data));
+        let at = u64::try_from(start).map_err(|_| wrong())?;
+        Ok(Walk { window: Window::new(source, end, at), at, left: chunk.num_values() })
     }
-    Ok(at - start)
+
+    /// The next header; `None` behind the last value.
+    fn next(&mut self, task: &Task) -> Result<Option<Header>> {
+        if self.left <= 0 {
+            return Ok(None);
+        }
+        task.check()?;
+        let (page, len) = self.window.header(task, self.at)?;
+        let size = page.stored.and_then(|size| u64::try_from(size).ok()).ok_or_else(wrong)?;
+        self.at = len
+            .checked_add(size)
+            .and_then(|len| self.at.checked_add(len))
+            .filter(|&at| at <= self.window.end)
+            .ok_or_else(wrong)?;
+        self.left = self.left.saturating_sub(i64::try_from(page.values).unwrap_or(i64::MAX));
+        Ok(Some(page))
+    }
+}
+
+fn wrong() -> Error {
+    Error::malformed("a page's header")
+}
+
+/// Whether a chunk may have pages that [`check_values`] refuses, by what the footer says of it.
+pub(super) fn may_be_huge(chunk: &ColumnChunkMetaData) -> bool {
+    let raw = u64::try_from(chunk.uncompressed_size()).unwrap_or(0);
+    let count = u64::try_from(chunk.num_values()).unwrap_or(0).max(1);
+    raw > limits::VALUE && raw / count >= LARGE
+}
+
+/// Refuses a chunk that has a page of few and huge values: such a page is held in whole, with the values and their copy.
+/// Chunks of usual values are not walked.
+///
+/// # Errors
+/// `Limit` where a page is beyond [`limits::VALUE`] and its values are large.
+pub(super) fn check_values(
+    task: &Task,
+    source: &Source,
+    chunk: &ColumnChunkMetaData,
+    end: u64,
+) -> Result<()> {
+    if !may_be_huge(chunk) {
+        return Ok(());
+    }
+    let mut walk = Walk::new(source, chunk, end)?;
+    while let Some(page) = walk.next(task)? {
+        let is_huge = page.kind == Kind::Dictionary || page.raw / page.values.max(1) > limits::VALUE / 8;
+        if is_huge {
+            limits::check(page.raw, limits::VALUE, "a page of a few huge values")?;
+        }
+    }
+    Ok(())
 }
 
 /// The bytes around a header: many short pages lie in one window, which is read once.
@@ -66,7 +125,7 @@ impl<'a> Window<'a> {
             }
         }
         let room = self.end.checked_sub(at).filter(|&room| room > 0);
-        let room = room.ok_or_else(|| Error::malformed("a page's header"))?;
+        let room = room.ok_or_else(wrong)?;
         self.start = at;
         self.bytes = self.source.read_up_to(task, at, HEADER.min(usize::try_from(room).unwrap_or(HEADER)))?;
         let mut thrift = Thrift::new(&self.bytes);
@@ -231,7 +290,14 @@ mod tests {
 
     /// A page: PageHeader {3: size, 5: DataPageHeader {1: values}}, and its bytes.
     fn page(values: i64, size: usize) -> Vec<u8> {
+        compressed(values, size, size as u64)
+    }
+
+    /// The same of a page that is `raw` bytes when decompressed, which its header has as field 2.
+    fn compressed(values: i64, size: usize, raw: u64) -> Vec<u8> {
         let (mut out, mut last) = (Vec::new(), 0);
+        put_field(&mut out, 2, &mut last, I32);
+        put_integer(&mut out, raw as i64);
         put_field(&mut out, 3, &mut last, I32);
         put_integer(&mut out, size as i64);
         put_field(&mut out, 5, &mut last, STRUCT);
@@ -242,16 +308,37 @@ mod tests {
         out
     }
 
-    /// The extent of a chunk of so many values that begins at byte 4, and how often its bytes were read.
-    fn extent_of(bytes: &[u8], values: i64) -> (Result<u64>, usize) {
-        let leaf = SchemaType::primitive_type_builder("x", Type::INT32).build().unwrap();
+    /// A chunk of so many values in `raw` bytes that begins at byte 4.
+    fn chunk(values: i64, raw: u64) -> ColumnChunkMetaData {
+        let leaf = SchemaType::primitive_type_builder("x", Type::BYTE_ARRAY).build().unwrap();
         let column = Arc::new(ColumnDescriptor::new(Arc::new(leaf), 0, 0, ColumnPath::new(Vec::new())));
         let chunk = ColumnChunkMetaData::builder(column).set_num_values(values).set_data_page_offset(4);
+        chunk.set_total_uncompressed_size(raw as i64).build().unwrap()
+    }
+
+    #[test]
+    fn a_page_of_two_huge_values_is_refused() {
+        let check = |pages: &[u8], chunk: &ColumnChunkMetaData| {
+            let whole = [b"PAR1", pages].concat();
+            let len = whole.len() as u64;
+            check_values(&Task::new(), &Source::memory("x", whole), chunk, len)
+        };
+        let most = limits::VALUE;
+        check(&compressed(2, 3, most), &chunk(2, most + 100)).unwrap();
+        let error = check(&compressed(2, 3, most + 1), &chunk(2, most + 100)).unwrap_err();
+        assert_eq!(error.kind(), crate::bytes::error::ErrorKind::Limit, "{error}");
+        // Large pages of many small values are read by parts.
+        check(&[], &chunk(1 << 20, most * 4)).unwrap();
+        assert!(!may_be_huge(&chunk(2, most)) && may_be_huge(&chunk(2, most + 1)));
+    }
+
+    /// The extent of a chunk of so many values that begins at byte 4, and how often its bytes were read.
+    fn extent_of(bytes: &[u8], values: i64) -> (Result<u64>, usize) {
         let whole = [b"PAR1", bytes].concat();
         let (len, reads) = (whole.len() as u64, Arc::new(AtomicUsize::new(0)));
         let source = Source::memory("x", Vec::new());
         let source = source.stream("x", Arc::new(Counted(whole, reads.clone()))).unwrap();
-        let found = extent(&Task::new(), &source, &chunk.build().unwrap(), len);
+        let found = extent(&Task::new(), &source, &chunk(values, 0), len);
         (found, reads.load(Ordering::Relaxed))
     }
 

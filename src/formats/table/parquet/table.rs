@@ -7,9 +7,9 @@ use super::ParquetFile;
 use super::corrected::{Corrected, Parts};
 use super::footer::{Chunks, Footer, options};
 use super::place::{self, Chunk};
-use super::{facts, in_column};
+use super::{facts, in_column, pages};
 use crate::bytes::cache::{Cache, Reservation};
-use crate::bytes::error::{Error, Result, UnlessCancelled};
+use crate::bytes::error::{Error, ErrorKind, Result, UnlessCancelled};
 use crate::bytes::guard::catch_decoder_panic;
 use crate::bytes::limits;
 use crate::bytes::source::Source;
@@ -210,6 +210,7 @@ impl ParquetTable {
     ) -> Result<ArrayRef> {
         let first = self.starts.partition_point(|&start| start <= rows.start).saturating_sub(1);
         let groups = first..self.starts.partition_point(|&start| start < rows.end);
+        self.check_values(task, column, groups.clone())?;
         let error = match groups.clone().any(|group| self.corrected.helps((column, group))) {
             true => None,
             false => {
@@ -225,6 +226,21 @@ impl ParquetTable {
             Ok(Some(array)) => Ok(array),
             Ok(None) => Err(error.unwrap_or_else(|| Error::bug("what was corrected is not"))),
         }
+    }
+
+    /// Refuses row groups with pages of which a few values are too much to hold.
+    fn check_values(&self, task: &Task, column: usize, groups: Range<usize>) -> Result<()> {
+        let leaves = self.leaves(column);
+        for group in self.metadata().row_groups().get(groups).unwrap_or_default() {
+            for chunk in leaves.iter().filter_map(|&leaf| group.columns().get(leaf)) {
+                match pages::check_values(task, &self.source, chunk, self.len).unless_cancelled()? {
+                    Err(error) if error.kind() == ErrorKind::Limit => return Err(error),
+                    // Pages that cannot be walked are for the decoder to refuse.
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The same rows with metadata that was corrected; `None` where there is nothing to mend.
@@ -463,8 +479,10 @@ impl Table for ParquetTable {
     fn native(&self) -> Option<Box<dyn Any + Send>> {
         let file =
             || ParquetFile { source: self.source.clone(), len: self.len, metadata: self.footer.clone() };
-        // Which columns are encrypted is known here alone.
-        (self.is_plain() && self.encrypted.is_empty()).then(|| Box::new(file()) as Box<dyn Any + Send>)
+        let mut chunks = self.metadata().row_groups().iter().flat_map(|group| group.columns());
+        // Which columns are encrypted is known here alone, and huge values are refused here.
+        let is_whole = self.is_plain() && self.encrypted.is_empty() && !chunks.any(pages::may_be_huge);
+        is_whole.then(|| Box::new(file()) as Box<dyn Any + Send>)
     }
 }
 
