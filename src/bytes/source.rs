@@ -160,7 +160,10 @@ fn not_opened(error: std::io::Error, path: &Path) -> Error {
             if refused.len() < REFUSALS && !refused.iter().any(|known| known == path) {
                 refused.push(path.to_owned());
             }
-            Error::refused("it lies outside of the document's folder, which is all that its reader may open")
+            Error::refused(
+                "it lies outside of the document's folder, which is all that its reader may open; --reads FOLDER \
+                 allows more",
+            )
         }
         _ => error.into(),
     };

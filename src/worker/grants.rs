@@ -25,11 +25,12 @@ fn own(spec: &Spec) -> Vec<PathBuf> {
         }
     };
     if path.is_dir() {
-        return vec![path.clone()];
+        return std::iter::once(path.clone()).chain(contents_of_snapshot(path)).collect();
     }
     let folder = own_folder(path);
     // The file itself, too: it may be a link that leads elsewhere.
     let mut granted = vec![path.clone()];
+    granted.extend(contents_of_snapshot(&folder));
     if is_too_much(&folder) {
         granted.extend(files_in(&folder));
     } else {
@@ -45,6 +46,18 @@ fn own_folder(path: &Path) -> PathBuf {
         Some(parent) => parent.to_owned(),
         None => path.to_owned(),
     }
+}
+
+/// Where the files of a model hub's snapshot are: `MODEL/snapshots/REVISION` has links into `MODEL/blobs`, which is as
+/// much the document's own as the links are.
+/// Layout: <https://huggingface.co/docs/huggingface_hub/guides/manage-cache>.
+fn contents_of_snapshot(folder: &Path) -> Option<PathBuf> {
+    let real = std::fs::canonicalize(folder).ok()?;
+    let snapshots =
+        real.ancestors().skip(1).find(|above| above.file_name().is_some_and(|n| n == "snapshots"))?;
+    let contents = snapshots.parent()?.join("blobs");
+    // A link would lead wherever it wants.
+    std::fs::symlink_metadata(&contents).is_ok_and(|meta| meta.is_dir()).then_some(contents)
 }
 
 /// Whether a folder holds the life of a user rather than a data set: the root, the home folder, and what lies above it.
@@ -99,6 +112,29 @@ mod tests {
         // A link that was named by the user is one that leads where the user wants.
         let link = Spec::Path(set.join("out"));
         assert!(covers(&link, &[], &root.path().join("secret")) && !covers(&link, &[], root.path()));
+    }
+
+    #[test]
+    fn a_snapshot_of_a_model_hub_may_read_what_it_links_to() {
+        let root = tempfile::tempdir().unwrap();
+        let model = root.path().join("models--a--b");
+        let snapshot = model.join("snapshots/0123");
+        std::fs::create_dir_all(snapshot.join("inner")).unwrap();
+        std::fs::create_dir(model.join("blobs")).unwrap();
+        std::fs::write(model.join("blobs/abc"), b"x").unwrap();
+        std::fs::write(root.path().join("secret"), b"x").unwrap();
+        std::os::unix::fs::symlink("../../blobs/abc", snapshot.join("model.bin")).unwrap();
+        std::os::unix::fs::symlink("../../../blobs/abc", snapshot.join("inner/part.bin")).unwrap();
+        std::os::unix::fs::symlink("../../../secret", snapshot.join("out")).unwrap();
+        for name in ["", "model.bin", "inner/part.bin"] {
+            let spec = Spec::Path(snapshot.join(name));
+            assert!(covers(&spec, &[], &model.join("blobs/abc")), "{name}");
+            assert!(!covers(&spec, &[], &root.path().join("secret")), "{name}");
+        }
+        // Contents that lie elsewhere are not the model's.
+        std::fs::rename(model.join("blobs"), root.path().join("elsewhere")).unwrap();
+        std::os::unix::fs::symlink("../elsewhere", model.join("blobs")).unwrap();
+        assert!(!covers(&Spec::Path(snapshot), &[], &root.path().join("elsewhere/abc")));
     }
 
     #[test]
