@@ -260,6 +260,37 @@ fn a_document_in_a_folder_is_one_entry() {
     assert_eq!((status, kinds), (Some(0), vec!["json", "text"]), "{stderr}");
 }
 
+/// Whoever names a folder has not looked at each of its files: they are read apart, and those that lead out of it only where
+/// that was allowed. The files of a model hub's snapshot are links to its contents beside it.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_files_of_a_folder_are_read_apart_from_all_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("models--a--b");
+    let snapshot = model.join("snapshots/0123");
+    std::fs::create_dir_all(&snapshot).unwrap();
+    std::fs::create_dir(model.join("blobs")).unwrap();
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/npy/dtype_f4.npy");
+    for to in [model.join("blobs/abc"), folder.path().join("elsewhere.npy")] {
+        std::fs::copy(&fixture, to).unwrap();
+    }
+    std::fs::write(snapshot.join("note.txt"), "words\n").unwrap();
+    std::os::unix::fs::symlink("../../blobs/abc", snapshot.join("inside.npy")).unwrap();
+    std::os::unix::fs::symlink("../../../elsewhere.npy", snapshot.join("outside.npy")).unwrap();
+    let path = snapshot.to_str().unwrap();
+    let refused = |args: &[&str]| {
+        let (stdout, _, _) = run(&[&["tree", path, "--json"], args].concat());
+        let json: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+        let children = json["root"]["children"].as_array().unwrap().clone();
+        children.iter().map(|child| child["problem"].is_string()).collect::<Vec<_>>()
+    };
+    let all = folder.path().to_str().unwrap();
+    assert_eq!(refused(&[]), [false, false, true]);
+    assert_eq!(refused(&["--no-isolate"]), [false; 3]);
+    assert_eq!(run(&["--no-isolate", "tree", path]).2, Some(0));
+    assert_eq!(refused(&["--reads", all]), [false; 3]);
+}
+
 #[test]
 fn number_columns_have_histograms() {
     let folder = tempfile::tempdir().unwrap();

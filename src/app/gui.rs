@@ -111,6 +111,8 @@ pub(crate) struct Options {
     pub(crate) theme: Option<String>,
     /// Start without the last session.
     pub(crate) new: bool,
+    /// Read files here, whatever the settings say.
+    pub(crate) no_isolate: bool,
 }
 
 impl Options {
@@ -166,7 +168,7 @@ impl Launch {
         let waker = Waker::default();
         let jobs = waker.jobs();
         let settings = if options.screenshot.is_some() { Default::default() } else { SettingsFile::load() };
-        if settings.1.isolate && !crate::isolation::is_on() {
+        if settings.1.isolate && !options.no_isolate && !crate::isolation::is_on() {
             // Before the first file is opened. Where the system has nothing for it, files are read here, which *About* says.
             let _ = crate::isolation::start(&[]);
         }

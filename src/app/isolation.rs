@@ -8,6 +8,8 @@ use std::path::PathBuf;
 
 /// The argument that asks for them.
 pub(crate) const ARGUMENT: &str = "--isolate";
+/// The argument that asks for none.
+pub(crate) const NOT: &str = "--no-isolate";
 
 /// From now on files are read in such processes, which may read these folders, too.
 ///

@@ -20,9 +20,13 @@ struct Arguments {
     command: Option<Command>,
     #[command(flatten)]
     window: Window,
-    /// Read each file in a process of its own that can do nothing else: what a file does to its reader ends there
+    /// Read each file in a process of its own that can do nothing else: what a file does to its reader ends there. So the
+    /// window does, unless its settings say otherwise, render, and every command that is given a folder of any files
     #[arg(long, global = true)]
     isolate: bool,
+    /// Read files in this process, all of them
+    #[arg(long, global = true, conflicts_with = "isolate")]
+    no_isolate: bool,
     /// A folder that isolated readers may read beside that of their file, where a file names others
     #[arg(long, global = true, value_name = "FOLDER")]
     reads: Vec<PathBuf>,
@@ -81,15 +85,11 @@ fn main() -> ExitCode {
     }
     let mut words: Vec<OsString> = std::env::args_os().collect();
     // Before a command it would be the window's own.
-    let isolated = words.get(1).is_some_and(|word| word == isolation::ARGUMENT);
-    if isolated {
-        words.remove(1);
-    }
-    let renders = words.get(1).is_some_and(|word| word == cli::render::NAME);
-    if isolated || renders || words.iter().any(|word| word == isolation::ARGUMENT) {
-        // The first thing that this program does: it has one thread.
-        isolation::prepare();
-    }
+    let mut leads = |argument: &str| {
+        let leads = words.get(1).is_some_and(|word| word == argument);
+        leads.then(|| words.remove(1)).is_some()
+    };
+    let (isolated, here) = (leads(isolation::ARGUMENT), leads(isolation::NOT));
     let words = match words.iter().map(|word| word.clone().into_string()).collect::<Result<Vec<_>, _>>() {
         Ok(words) => match cli::convert::rewritten(words) {
             Ok(words) => words.into_iter().map(Into::into).collect(),
@@ -101,18 +101,17 @@ fn main() -> ExitCode {
         // Names that are no UTF-8 are files, not options.
         Err(_) => words,
     };
-    let arguments = Arguments::parse_from(words);
+    let mut arguments = Arguments::parse_from(words);
+    arguments.no_isolate |= here;
     let asked = isolated || arguments.isolate || !arguments.reads.is_empty();
-    if (asked || renders)
-        && let Err(words) = isolation::start(&arguments.reads)
-        && asked
-    {
+    if let Err(words) = isolate(&arguments, asked) {
         return cli::usage(words);
     }
     if arguments.command.is_none() {
         // A window stays open for days.
         gander::bytes::cache::keep_little();
     }
+    let no_isolate = arguments.no_isolate;
     let result = match arguments.command {
         Some(Command::Tree(args)) => cli::guarded(|| cli::tree::run(&args)),
         Some(Command::Show(args)) => cli::guarded(|| cli::show::run(&args)),
@@ -122,7 +121,7 @@ fn main() -> ExitCode {
         Some(Command::Query(args)) => cli::guarded(|| cli::query::run(&args)),
         Some(Command::Convert(args)) => cli::guarded(|| cli::convert::run(&args)),
         Some(Command::Formats(args)) => cli::guarded(|| cli::formats::run(&args)),
-        None => window(arguments.files, arguments.window),
+        None => window(arguments.files, arguments.window, no_isolate),
     };
     result.unwrap_or_else(|error| {
         eprintln!("{error:#}");
@@ -130,11 +129,55 @@ fn main() -> ExitCode {
     })
 }
 
+/// Begins to read files in processes of their own, where that was asked for or is usual for the command. There is one
+/// thread yet.
+///
+/// # Errors
+/// In words, where it was asked for and cannot be.
+fn isolate(arguments: &Arguments, asked: bool) -> Result<(), &'static str> {
+    if arguments.no_isolate {
+        return Ok(());
+    }
+    let is_usual = match &arguments.command {
+        // The window asks its settings first.
+        None => false,
+        Some(Command::Render(_)) => true,
+        // Who names a folder has not looked at each of its files.
+        Some(command) => command.targets().iter().any(|target| cli::is_plain_folder(target)),
+    };
+    if asked || is_usual || arguments.command.is_none() {
+        isolation::prepare();
+    }
+    if !asked && !is_usual {
+        return Ok(());
+    }
+    match isolation::start(&arguments.reads) {
+        Err(words) if asked => Err(words),
+        _ => Ok(()),
+    }
+}
+
+impl Command {
+    /// What it reads, as it stands on the command line.
+    fn targets(&self) -> &[String] {
+        match self {
+            Command::Tree(args) => args.targets(),
+            Command::Show(args) => args.targets(),
+            Command::Stats(args) => args.targets(),
+            Command::Health(args) => args.targets(),
+            Command::Render(args) => args.targets(),
+            Command::Query(args) => args.targets(),
+            Command::Convert(args) => args.targets(),
+            Command::Formats(_) => &[],
+        }
+    }
+}
+
 #[cfg(feature = "gui")]
-fn window(files: Vec<PathBuf>, window: Window) -> anyhow::Result<ExitCode> {
+fn window(files: Vec<PathBuf>, window: Window, no_isolate: bool) -> anyhow::Result<ExitCode> {
     let renderer = window.renderer.as_deref().map(gui::Options::renderer).transpose()?;
     let Window { screenshot, size, theme, new, .. } = window;
-    gui::run(files, gui::Options { renderer, screenshot, size, theme, new })?;
+    gui::run(files, gui::Options { renderer, screenshot, size, theme, new, no_isolate })?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -149,6 +192,6 @@ fn render(_picture: &cli::render::Picture) -> anyhow::Result<()> {
 }
 
 #[cfg(not(feature = "gui"))]
-fn window(_files: Vec<PathBuf>, _window: Window) -> anyhow::Result<ExitCode> {
+fn window(_files: Vec<PathBuf>, _window: Window, _no_isolate: bool) -> anyhow::Result<ExitCode> {
     anyhow::bail!("gander: this build has no window (feature `gui`); see gander --help for the commands")
 }

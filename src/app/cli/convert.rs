@@ -98,6 +98,14 @@ pub(crate) struct Args {
     json: bool,
 }
 
+impl Args {
+    /// What it reads.
+    pub(crate) fn targets(&self) -> &[String] {
+        // The last one is written.
+        self.paths.split_last().map_or(&[], |(_, read)| read)
+    }
+}
+
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.list {

@@ -25,6 +25,13 @@ pub(crate) struct Args {
     opening: super::OpenArgs,
 }
 
+impl Args {
+    /// What it reads.
+    pub(crate) fn targets(&self) -> &[String] {
+        std::slice::from_ref(&self.target)
+    }
+}
+
 /// What sets the exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum FailOn {

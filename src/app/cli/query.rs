@@ -54,6 +54,13 @@ pub(crate) struct Args {
     opening: super::OpenArgs,
 }
 
+impl Args {
+    /// What it reads.
+    pub(crate) fn targets(&self) -> &[String] {
+        &self.paths
+    }
+}
+
 /// Rows printed as text when none are asked for.
 const ROWS: u64 = 20;
 /// How long an interrupted query may take to end.

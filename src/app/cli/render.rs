@@ -6,9 +6,6 @@ use std::process::ExitCode;
 use gander::Task;
 use gander::data::format::Options;
 
-/// The command's name.
-pub(crate) const NAME: &str = "render";
-
 /// Arguments of `gander render`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -25,6 +22,13 @@ pub(crate) struct Args {
     theme: String,
     #[command(flatten)]
     opening: super::OpenArgs,
+}
+
+impl Args {
+    /// What it reads.
+    pub(crate) fn targets(&self) -> &[String] {
+        std::slice::from_ref(&self.target)
+    }
 }
 
 /// A picture to be made.

@@ -57,6 +57,13 @@ pub(crate) struct Args {
     opening: super::OpenArgs,
 }
 
+impl Args {
+    /// What it reads.
+    pub(crate) fn targets(&self) -> &[String] {
+        std::slice::from_ref(&self.target)
+    }
+}
+
 /// Rows and lines printed when none are asked for.
 const ROWS: u64 = 20;
 /// Elements of an array printed as text.

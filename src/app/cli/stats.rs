@@ -32,6 +32,13 @@ pub(crate) struct Args {
     opening: super::OpenArgs,
 }
 
+impl Args {
+    /// What it reads.
+    pub(crate) fn targets(&self) -> &[String] {
+        std::slice::from_ref(&self.target)
+    }
+}
+
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let task = Task::new();

@@ -26,6 +26,13 @@ pub(crate) struct Args {
     opening: super::OpenArgs,
 }
 
+impl Args {
+    /// What it reads.
+    pub(crate) fn targets(&self) -> &[String] {
+        &self.paths
+    }
+}
+
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut worst = ExitCode::SUCCESS;

@@ -3,6 +3,7 @@
 //! The program tells its allocator before its first thread to keep little (`gander::bytes::cache::keep_little`); here the
 //! same is said by `MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=16777216 MALLOC_MMAP_THRESHOLD_=8388608`. Without egui's own
 //! assertions, which remember all widgets: `--config profile.dev.package.egui.debug-assertions=false`.
+//! `GANDER_SOAK_PROGRAM=FILE` names a `gander` whose processes read the files, as they do for the window by default.
 
 use std::collections::BTreeMap;
 
@@ -36,6 +37,19 @@ fn held() -> (u64, usize) {
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
     let kilobytes: u64 = line.trim().trim_end_matches(" kB").parse().unwrap();
     (kilobytes << 10, std::fs::read_dir("/proc/self/fd").unwrap().count())
+}
+
+/// Processes of this one that have ended, or run still.
+fn children() -> (usize, usize) {
+    let mine = std::process::id().to_string();
+    let states = std::fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| {
+        let stat = std::fs::read_to_string(entry.path().join("stat")).ok()?;
+        let mut words = stat.rsplit(')').next()?.split_whitespace();
+        let state = words.next()?.to_owned();
+        (words.next()? == mine).then_some(state)
+    });
+    let (ended, running): (Vec<_>, Vec<_>) = states.partition(|state| state == "Z");
+    (ended.len(), running.len())
 }
 
 /// Bytes that are allocated, without what lies idle between them.
@@ -84,6 +98,9 @@ fn files_that_come_and_go_leave_nothing() {
     let count = std::env::var("GANDER_SOAK").ok().and_then(|count| count.parse().ok()).unwrap_or(40usize);
     let folder = std::env::var_os("GANDER_SOAK_FILES").map_or_else(|| fixture(""), PathBuf::from);
     let files = files_below(&folder);
+    if let Some(program) = std::env::var_os("GANDER_SOAK_PROGRAM").map(PathBuf::from) {
+        gander::worker::isolate(gander::worker::Limits { program, ..Default::default() });
+    }
     let mut harness = window(&[]);
     let mut seen: BTreeMap<usize, (u64, usize)> = BTreeMap::new();
     for (n, path) in files.iter().cycle().take(count).enumerate() {
@@ -101,10 +118,11 @@ fn files_that_come_and_go_leave_nothing() {
                 let states = harness.ctx.memory(|memory| memory.data.len());
                 println!(
                     "{:>6} files: {:>5} MB, {} MB of them allocated, {decoded} MB decoded, {descriptors} descriptors, \
-                     {states} states",
+                     {states} states, {:?} processes ended and running",
                     n + 1,
                     memory >> 20,
-                    allocated() >> 20
+                    allocated() >> 20,
+                    children()
                 );
             }
         }
@@ -118,6 +136,8 @@ fn files_that_come_and_go_leave_nothing() {
     let at = |n: usize| *seen.range(n..).next().or_else(|| seen.iter().next_back()).unwrap().1;
     let ((early, few), (late, many)) = (at(500), at(count));
     let decoded = gander::bytes::cache::DECODED.used();
+    std::thread::sleep(Duration::from_secs(3));
+    assert_eq!(children().0, 0, "processes that nobody asked how they ended");
     assert!(decoded < 1 << 20, "{decoded} bytes are kept of files that are closed");
     assert!(many <= few + 8, "{few} descriptors became {many}");
     assert!(late <= early + (early / 5).max(64 << 20), "{early} bytes became {late}");
