@@ -134,6 +134,21 @@ pub(crate) fn compare(items: &[Item], plan: &Plan, target: &Target, back: &[Item
     if off < 16.0 { Ok(1) } else { Err(format!("samples are off by {off}")) }
 }
 
+/// The difference of channels of 32 bits has 33; the samples are those that `fixtures/wav/make.py` gave to the encoder.
+#[test]
+fn samples_of_32_bits_come_back_from_their_differences() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/flac/pcm_32.flac");
+    let task = Task::new();
+    let document = gander::open(&task, &path, &Options::default()).unwrap();
+    let Some(Content::Array(array)) = &document.root.content else { panic!("no sound") };
+    assert_eq!(array.shape(), [400, 2]);
+    let mut out = vec![0; 400 * 8];
+    array.read(&task, &Region(vec![Span::all(400), Span::all(2)]), &mut out).unwrap();
+    let lefts = (0..400u32).map(|n| n.wrapping_mul(2_654_435_761));
+    let wanted: Vec<u8> = lefts.flat_map(|left| [left, !left]).flat_map(u32::to_le_bytes).collect();
+    assert!(out == wanted);
+}
+
 /// Places of a coded sound are sought, several at once: whatever is read first, the samples are those that were coded.
 #[test]
 fn stretches_of_a_flac_are_its_samples() {

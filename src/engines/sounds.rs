@@ -1,5 +1,6 @@
 //! Sounds that are decoded packet by packet ([`packets`]), whatever file they are in; what an array says that is a sound.
 
+mod flac32;
 mod opus;
 mod packets;
 

@@ -99,9 +99,10 @@ impl Packets {
         // A stream that failed is not used again.
         let mut stream = match self.waiting(from) {
             Some(stream) => stream,
-            None => self.guarded(|| self.sought(task, from))?,
+            None => catch_decoder_panic("the sound", || self.sought(task, from))?,
         };
-        let block = Arc::new(self.guarded(|| self.decoded(task, &mut stream, from, until))?);
+        let block =
+            Arc::new(catch_decoder_panic("the sound", || self.decoded(task, &mut stream, from, until))?);
         self.blocks.put(number, block.clone(), block.len());
         let mut streams = self.streams.lock();
         if streams.len() >= WAITING {
@@ -109,17 +110,6 @@ impl Packets {
         }
         streams.push(stream);
         Ok(block)
-    }
-
-    /// Runs the decoder. What makes it panic at 32 bits a sample is the difference of two channels, which has 33.
-    fn guarded<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
-        let bits = self.told.facts.sound.as_ref().and_then(|sound| sound.bits);
-        match catch_decoder_panic("the sound", || Ok(work())) {
-            Err(_) if bits == Some(32) => Err(Error::unsupported(
-                "sounds of 32 bits a sample are not decoded where channels are coded as their difference",
-            )),
-            done => done?,
-        }
     }
 
     /// The stream that stands before a frame, if one does.

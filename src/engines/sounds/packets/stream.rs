@@ -3,6 +3,7 @@
 use crate::bytes::error::{Defect, Error, Result};
 use crate::bytes::source::{Reader, Source};
 use crate::bytes::task::Task;
+use crate::engines::sounds::flac32;
 use crate::engines::sounds::opus::OpusDecoder;
 use std::io::{self, Read, Seek, SeekFrom};
 use symphonia::core::audio::GenericAudioBufferRef;
@@ -140,6 +141,8 @@ impl Stream {
             let decoder = OpusDecoder::new(&params)?;
             frames = frames.map(|frames| frames.saturating_sub(decoder.skip()));
             Box::new(decoder)
+        } else if params.codec == codec::CODEC_ID_FLAC && params.bits_per_sample == Some(flac32::BITS) {
+            Box::new(flac32::WideFlacDecoder::new(&params)?)
         } else {
             symphonia::default::get_codecs()
                 .make_audio_decoder(&params, &AudioDecoderOptions::default())
