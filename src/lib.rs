@@ -116,7 +116,7 @@
 //! 8. Kinds of content are a closed enum, matched exhaustively; formats are an open, ordered list.
 //! 9. Values are exact: texts come from [`cell`](data::cell), nothing is rounded on the way.
 //! 10. What is kept of decoded bytes is counted in one budget, [`DECODED`](bytes::cache::DECODED): in a
-//!     [`Cache`](bytes::cache::Cache), or by [`Reservation`](bytes::cache::Reservation).
+//!     [`Cache`](bytes::cache::Cache), or by [`Reservation`](bytes::cache::Reservation); what workers keep counts, too.
 //! 11. Detection is pure and sees only a [`Head`](data::sniff::Head); content beats the extension.
 //! 12. What reads may stand in another process ([`worker`]): the traits of [`data`] are all that others know of it, what
 //!     they give is owned, and what is new in them crosses the border or does not compile.

@@ -20,6 +20,7 @@
 //! | `sandbox`, `grants` | what a worker may do, and which files it may open |
 //! | `server`, `answers`, `objects` | the worker's end |
 //! | `proxy` | the traits, on this end |
+//! | `budget` | what all of them keep of decoded bytes, with this process |
 //! | `limits` | how much, how long, and why |
 //!
 //! # What happens when
@@ -37,6 +38,7 @@
 //! and pictures in the cells of tables, which are opened in workers of their own.
 
 mod answers;
+mod budget;
 mod calls;
 mod channel;
 mod connection;
@@ -53,6 +55,7 @@ mod server;
 mod spare;
 mod wire;
 
+pub use budget::{kept, processes, tell_budget};
 pub use process::{ARGUMENT, fork_first};
 pub use sandbox::Level;
 pub use server::serve;

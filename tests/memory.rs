@@ -65,8 +65,8 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     vec![one, other]
 }
 
-/// Opens tables and scrolls through all of them, twice.
-fn scroll() {
+/// Opens tables and scrolls through all of them, twice; `apart`, where each is read in a process of its own.
+fn scroll(apart: bool) {
     let made = tempfile::tempdir().unwrap();
     let files = match std::env::var_os("GANDER_MEMORY_FILES") {
         Some(folder) => std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect(),
@@ -74,6 +74,11 @@ fn scroll() {
     };
     let most = number("GANDER_MEMORY_MEGABYTES", 24) * 1_000_000;
     DECODED.allow(most);
+    #[cfg(target_os = "linux")]
+    if apart {
+        let program = PathBuf::from(env!("CARGO_BIN_EXE_gander"));
+        gander::worker::isolate(gander::worker::Limits { program, ..Default::default() });
+    }
     let task = Task::new();
     let open = |path: &PathBuf| gander::open(&task, path, &Options::default()).unwrap();
     let (count, stops) = (number("GANDER_MEMORY_TABLES", 16), number("GANDER_MEMORY_STOPS", 20) as u64);
@@ -89,8 +94,8 @@ fn scroll() {
                 let read = table.read(&task, at..at + 100, &columns).unwrap();
                 slowest = slowest.max(begun.elapsed().as_secs_f64());
                 assert!(read.num_rows() > 0);
-                assert!(DECODED.used() <= most, "{} of {most} bytes", DECODED.used());
-                kept = kept.max(DECODED.used());
+                assert!(used() <= most, "{} of {most} bytes", used());
+                kept = kept.max(used());
             }
             peak = peak.max(resident());
         }
@@ -105,17 +110,34 @@ fn scroll() {
     assert!(kept > most / 2, "{kept} bytes: the budget was never needed");
     assert!(peak < most + BESIDE, "{} MB are resident", peak >> 20);
     drop((tables, documents));
-    assert_eq!(DECODED.used(), 0, "what closed tables keep");
+    assert_eq!(used(), 0, "what closed tables keep");
+}
+
+/// What is kept of decoded bytes, here and in the processes that read.
+fn used() -> usize {
+    #[cfg(target_os = "linux")]
+    return DECODED.used() + gander::worker::kept() as usize;
+    #[cfg(not(target_os = "linux"))]
+    DECODED.used()
 }
 
 #[test]
 fn many_tables_share_one_budget() {
+    in_a_process_of_its_own("many_tables_share_one_budget", || scroll(false));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn processes_that_read_share_one_budget() {
+    in_a_process_of_its_own("processes_that_read_share_one_budget", || scroll(true));
+}
+
+fn in_a_process_of_its_own(test: &str, work: impl FnOnce()) {
     if std::env::var_os(CHILD).is_some() {
-        scroll();
-        return;
+        return work();
     }
     let out = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "memory::many_tables_share_one_budget", "--nocapture", "--test-threads=1"])
+        .args(["--exact", &format!("memory::{test}"), "--nocapture", "--test-threads=1"])
         .env(CHILD, "1")
         .output()
         .unwrap();

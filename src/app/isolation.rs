@@ -66,6 +66,24 @@ pub(crate) fn allow(folder: &std::path::Path) {
     worker::allow(folder);
 }
 
+/// Decoded bytes that readers keep, in bytes.
+#[cfg(all(feature = "gui", target_os = "linux"))]
+pub(crate) fn kept() -> u64 {
+    worker::kept()
+}
+
+/// The numbers of the processes that read.
+#[cfg(all(feature = "gui", target_os = "linux"))]
+pub(crate) fn processes() -> Vec<u32> {
+    worker::processes()
+}
+
+/// Tells readers how much may be kept by now.
+#[cfg(all(feature = "gui", target_os = "linux"))]
+pub(crate) fn tell_budget() {
+    worker::tell_budget();
+}
+
 /// Whether files can be read in processes of their own here.
 #[cfg(feature = "gui")]
 pub(crate) const CAN: bool = cfg!(target_os = "linux");
@@ -127,6 +145,19 @@ mod nowhere {
 
     #[cfg(feature = "gui")]
     pub(crate) fn allow(_folder: &std::path::Path) {}
+
+    #[cfg(feature = "gui")]
+    pub(crate) fn kept() -> u64 {
+        0
+    }
+
+    #[cfg(feature = "gui")]
+    pub(crate) fn processes() -> Vec<u32> {
+        Vec::new()
+    }
+
+    #[cfg(feature = "gui")]
+    pub(crate) fn tell_budget() {}
 
     #[cfg(feature = "gui")]
     pub(crate) fn is_on() -> bool {

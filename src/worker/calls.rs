@@ -189,6 +189,8 @@ pub(super) enum Request {
     Release { keys: Vec<(u64, u32)> },
     /// What was asked for: descriptors are passed along, or why there are none.
     Given { ask: u64, error: Option<crate::bytes::error::Error> },
+    /// So many decoded bytes may be kept, and no more than these of those that are kept now.
+    Keep { most: u64, now: u64 },
 }
 
 choice!(Request {
@@ -197,6 +199,7 @@ choice!(Request {
     2 Cancel { id };
     3 Release { keys };
     4 Given { ask, error };
+    5 Keep { most, now };
 });
 
 /// What a worker asks for.
@@ -223,6 +226,8 @@ pub(super) enum Event {
     Ask { ask: u64, wanted: Wanted },
     /// The document names these, which the worker may not open.
     Refused { paths: Vec<PathBuf> },
+    /// So many decoded bytes are kept now.
+    Kept { bytes: u64 },
 }
 
 choice!(Event {
@@ -232,6 +237,7 @@ choice!(Event {
     3 State { request, ordinal, state };
     4 Ask { ask, wanted };
     5 Refused { paths };
+    6 Kept { bytes };
 });
 
 /// What a worker says of a document that it opened.

@@ -1,6 +1,7 @@
 //! The conversation with one worker: requests that wait for their answers, whoever of those who wait taking in what
 //! arrives for all.
 
+use super::budget::{self, Share};
 use super::calls::{Event, Opening, Priority, Request, Wanted};
 use super::channel::{self, Message, Receiver};
 use super::link::Handle;
@@ -122,6 +123,8 @@ pub(super) struct Connection {
     decoders: Mutex<Vec<std::process::Child>>,
     /// Folders of what the document names and the worker may not open.
     refused: Mutex<Vec<PathBuf>>,
+    /// Decoded bytes that it keeps.
+    pub(super) share: Share,
 }
 
 impl Connection {
@@ -148,7 +151,10 @@ impl Connection {
             temporary: AtomicUsize::new(0),
             decoders: Mutex::default(),
             refused: Mutex::default(),
+            share: Share::default(),
         });
+        connection.share.touch();
+        budget::enter(&connection);
         connection.send(&Request::Open { id: Self::OPEN, opening: Box::new(opening) });
         Ok(connection)
     }
@@ -183,6 +189,7 @@ impl Connection {
     ) -> Result<Answer, Failure> {
         task.check()?;
         let id = self.next.fetch_add(1, Ordering::Relaxed);
+        self.share.touch();
         self.waiting.lock().slots.insert(id, Slot::new(task));
         self.tell_released(RELEASED);
         let mut bytes = Request::head(id, key, budget, priority);
@@ -279,7 +286,7 @@ impl Connection {
     pub(super) fn dismiss(&self) {
         self.waiting.lock().dead.get_or_insert(Failure::Dismissed);
         self.process.bury();
-        self.news.notify_all();
+        self.has_ended();
     }
 
     /// Whether there is something that it may not open.
@@ -290,6 +297,17 @@ impl Connection {
     /// Folders of what the document names and the worker may not open.
     pub(super) fn refused(&self) -> Vec<PathBuf> {
         self.refused.lock().clone()
+    }
+
+    /// It keeps nothing any more, and answers nothing.
+    fn has_ended(&self) {
+        self.share.keeps(0);
+        self.news.notify_all();
+    }
+
+    /// The number of its process, while there is one.
+    pub(super) fn process_id(&self) -> Option<u32> {
+        self.process.id()
     }
 
     /// Whether nothing more comes from it.
@@ -335,7 +353,7 @@ impl Connection {
         let ended = self.process.end();
         let reason = reason.map_or(ended, |error| error.what().to_owned());
         self.waiting.lock().dead.get_or_insert(Failure::Died(reason));
-        self.news.notify_all();
+        self.has_ended();
     }
 
     fn dispatch(&self, message: Message) -> Result<(), Option<Error>> {
@@ -363,6 +381,7 @@ impl Connection {
                 }
             }
             Event::Ask { ask, wanted } => self.give(ask, &wanted),
+            Event::Kept { bytes } => budget::note(self, bytes),
             Event::Refused { paths } => {
                 let mut refused = self.refused.lock();
                 let room = limits::REFUSED.saturating_sub(refused.len());
@@ -454,6 +473,11 @@ impl Connection {
 
     fn send(&self, request: &Request) {
         self.send_bytes(&Out::plain(request), &[]);
+    }
+
+    /// Sends what need not arrive: where the worker does not take it at once, it is not said.
+    pub(super) fn send_soon(&self, request: &Request) {
+        let _ = channel::send(self.process.socket(), &Out::plain(request), &[], false);
     }
 
     /// Sends; where that fails the worker is dead, which those who wait are told.

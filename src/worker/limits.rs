@@ -41,6 +41,9 @@ pub(super) const TAKEN: Duration = Duration::from_secs(5);
 /// How long a process that has closed its end of the channel may take to end: the system writes back what it has.
 pub(super) const ENDING: Duration = Duration::from_secs(2);
 
+/// Decoded bytes that a worker keeps more or less before it says so again.
+pub(super) const KEPT: usize = 1 << 20;
+
 /// How often a worker says how far it is.
 pub(super) const TICK: Duration = Duration::from_millis(50);
 

@@ -181,6 +181,12 @@ impl Process {
         &self.socket
     }
 
+    /// Its number, until it was waited for.
+    pub(super) fn id(&self) -> Option<u32> {
+        let id = self.child.lock().as_ref().and_then(Child::id)?;
+        u32::try_from(id.as_raw_nonzero().get()).ok()
+    }
+
     /// Ends it at once.
     pub(super) fn kill(&self) {
         if let Some(child) = self.child.lock().as_ref() {

@@ -23,7 +23,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::collections::{HashMap, VecDeque};
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Instant;
 
@@ -41,6 +41,8 @@ struct Worker {
     given: Mutex<HashMap<u64, Option<Result<Vec<OwnedFd>>>>>,
     arrived: Condvar,
     asks: AtomicU64,
+    /// Decoded bytes that were said to be kept.
+    kept: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -159,6 +161,12 @@ fn take(mut message: Message) {
                 *place = Some(given);
             }
             WORKER.arrived.notify_all();
+        }
+        Ok(Request::Keep { most, now }) => {
+            let bytes = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+            cache::DECODED.allow(bytes(now.min(most)));
+            cache::DECODED.allow(bytes(most));
+            WORKER.kept.store(cache::DECODED.used(), Ordering::Relaxed);
         }
         // What opens a document comes once, and first.
         Ok(Request::Open { .. }) | Err(_) => std::process::exit(1),
@@ -294,9 +302,20 @@ fn finish(id: u64, budget: u64, answered: Result<(Vec<u8>, Option<Error>)>) {
         }
         None => Ok(bytes),
     });
+    tell_kept();
     match bytes {
         Ok(bytes) => say(&bytes, true),
         Err(error) => tell(&Event::Failed { id, error }, true),
+    }
+}
+
+/// How much is kept of what was decoded, where that is news.
+fn tell_kept() {
+    let now = cache::DECODED.used();
+    let told = WORKER.kept.load(Ordering::Relaxed);
+    if now.abs_diff(told) >= limits::KEPT || (now == 0) != (told == 0) {
+        WORKER.kept.store(now, Ordering::Relaxed);
+        tell(&Event::Kept { bytes: now as u64 }, true);
     }
 }
 

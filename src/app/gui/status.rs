@@ -47,15 +47,18 @@ impl StatusBar {
         self.measure(jobs);
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             ui.spacing_mut().item_spacing.x = space::S3;
-            let (used, budget) = (DECODED.used() as u64, DECODED.most() as u64);
+            let used = DECODED.used() as u64 + crate::isolation::kept();
+            let budget = DECODED.most() as u64;
             let words = format!("{} of {}", display::bytes(used), short(budget));
             let color = if used > budget { theme.warn } else { theme.dim };
             let label = ui.label(egui::RichText::new(words).color(color));
             label.on_hover_ui(|ui| {
                 ui.label("Data that is kept in memory, of the most that Gander keeps");
                 if let Some(all) = *self.memory.lock() {
-                    let words =
-                        format!("{} with the window and what is being worked on", display::bytes(all));
+                    let words = format!(
+                        "{} with the window, its readers and what is being worked on",
+                        display::bytes(all)
+                    );
                     ui.label(theme::dim(theme, words));
                 }
             });
@@ -107,11 +110,17 @@ fn short(bytes: u64) -> String {
     format!("{} GB", bytes / 1_000_000_000)
 }
 
-/// The memory of this process that is in use, in bytes, where the system says it. Mapped files are not in
+/// The memory of this process and of those that read for it, in bytes, where the system says it. Mapped files are not in
 /// it: they are the system's cache.
-#[allow(clippy::disallowed_methods, reason = "the kernel's text about this process, in a job")]
 fn resident() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/self/status").ok()?;
+    let readers = crate::isolation::processes().into_iter().filter_map(|id| resident_of(&id.to_string()));
+    Some(resident_of("self")? + readers.sum::<u64>())
+}
+
+/// That of one process.
+#[allow(clippy::disallowed_methods, reason = "the kernel's text about a process, in a job")]
+fn resident_of(process: &str) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
     let kilobytes: u64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
     Some(kilobytes * 1024)

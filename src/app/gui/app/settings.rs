@@ -77,6 +77,9 @@ impl App {
     /// What is beyond the new bound is dropped by a job, since that takes the locks of all caches.
     fn allow_memory(&self) {
         let most = self.settings.memory_bytes();
-        self.jobs.run("", Priority::Background, move |_| DECODED.allow(most));
+        self.jobs.run("", Priority::Background, move |_| {
+            DECODED.allow(most);
+            crate::isolation::tell_budget();
+        });
     }
 }
