@@ -7,6 +7,7 @@
 //! | [`codec`], [`stream`] | compression, filters and checksums of blocks; compressed streams, indexed for random access |
 //! | [`archive`] | ZIP and TAR: members as sources |
 //! | [`cache`] | decoded blocks that a second look finds again, in one budget for the process |
+//! | `system` | what each system does in a way of its own: who a file is, reads at a place, names as bytes |
 //! | [`strides`] | elements of a size in n dimensions: numbers of cells, copies from one order of axes into another |
 //! | [`guard`] | a panic in a reader or a decoder is an error |
 //! | [`task`] | permission to block, progress, a stop |
@@ -24,6 +25,7 @@ pub mod numbers;
 pub mod source;
 pub mod stream;
 pub mod strides;
+pub(crate) mod system;
 pub mod task;
 
 /// The entry of a table that has one for every byte.

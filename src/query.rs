@@ -77,8 +77,7 @@ pub struct Settings {
 impl Default for Settings {
     /// A quarter of the machine's memory, at most 4 GiB; all processors.
     fn default() -> Self {
-        let quarter = rustix::system::sysinfo();
-        let bytes = (quarter.totalram as u64).saturating_mul(u64::from(quarter.mem_unit)) / 4;
+        let bytes = crate::bytes::system::memory() / 4;
         Settings {
             memory: bytes.clamp(64 << 20, 4 << 30) as usize,
             spill: 64 << 30,

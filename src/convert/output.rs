@@ -14,15 +14,13 @@ pub use journal::sweep;
 
 use crate::bytes::error::{Error, ErrorKind, Result};
 use crate::bytes::source::{self, Source};
+use crate::bytes::system::{self, Identity};
 use crate::bytes::task::Task;
 use crate::data::format::{Sink, copy_by_pieces};
-use rustix::fs::{FlockOperation, RenameFlags};
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::ops::Range;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -81,7 +79,7 @@ impl Output {
         let make = |temp: &Path| OpenOptions::new().read(true).write(true).create_new(true).open(temp);
         let (file, temp, real) = begun(target, overwrite, make)?;
         // A file system without locks still has the process number in the name.
-        let _ = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
+        let _ = system::lock(&file);
         if let Ok(old) = std::fs::metadata(&real) {
             let _ = file.set_permissions(old.permissions());
         }
@@ -113,8 +111,8 @@ impl Output {
             _ => said(e),
         })?;
         // The name is durable once its folder is; a failure here leaves a whole file, so it is no error.
-        if let Some(folder) = self.target.parent().and_then(|f| File::open(f).ok()) {
-            let _ = folder.sync_all();
+        if let Some(folder) = self.target.parent() {
+            let _ = system::sync_folder(folder);
         }
         // An index without its file would be worse than a file without its index.
         beside.into_iter().try_fold(len, |len, (_, file)| Ok(len.saturating_add(file.commit()?)))
@@ -123,18 +121,16 @@ impl Output {
     /// Moves the temporary file into place. Without consent it never replaces a file, not even one that
     /// appeared a moment ago.
     fn rename(&self) -> std::io::Result<()> {
-        use rustix::fs::CWD;
-        use rustix::io::Errno;
         if self.overwrite {
             return std::fs::rename(&self.temp, &self.target);
         }
-        match rustix::fs::renameat_with(CWD, &self.temp, CWD, &self.target, RenameFlags::NOREPLACE) {
+        match system::rename_new(&self.temp, &self.target) {
             // File systems that cannot do it: a second name fails where there is a file, too.
-            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+            Err(error) if system::has_no_rename_new(&error) => {
                 std::fs::hard_link(&self.temp, &self.target)?;
                 std::fs::remove_file(&self.temp)
             }
-            other => Ok(other?),
+            other => other,
         }
     }
 
@@ -224,7 +220,7 @@ pub fn check_target(target: &Path, overwrite: bool) -> Result<PathBuf> {
         if !meta.is_file() && !here.is_symlink() {
             return Err(Error::unsupported("not a file, but a device, socket or pipe"));
         }
-        if source::is_open(meta.dev(), meta.ino()) {
+        if Identity::at(&real).is_ok_and(|file| source::is_open(file.device, file.inode)) {
             return Err(Error::io("it is a source of this conversion, or open: choose another name"));
         }
     }
@@ -238,8 +234,7 @@ fn exists() -> Error {
 /// Free bytes for us in the file system of `target`, where that can be known.
 pub fn free_space(target: &Path) -> Option<u64> {
     let (folder, _) = parts(target).ok()?;
-    let stat = rustix::fs::statvfs(&folder).ok()?;
-    stat.f_bavail.checked_mul(stat.f_frsize)
+    system::free_space(&folder)
 }
 
 /// An error before anything is written, where `needed` bytes are certainly not there.
@@ -264,7 +259,7 @@ fn parts(path: &Path) -> Result<(PathBuf, OsString)> {
 }
 
 fn stem(name: &OsString) -> Vec<u8> {
-    let bytes = name.as_bytes();
+    let bytes = system::name_bytes(name);
     let mut stem = vec![b'.'];
     stem.extend_from_slice(bytes.get(..NAME).unwrap_or(bytes));
     stem.extend_from_slice(MARK);
@@ -274,7 +269,7 @@ fn stem(name: &OsString) -> Vec<u8> {
 fn temporary(name: &OsString, process: u32, number: u64) -> OsString {
     let mut bytes = stem(name);
     bytes.extend_from_slice(format!("{process}-{number}.tmp").as_bytes());
-    OsString::from_vec(bytes)
+    system::name_of(bytes)
 }
 
 /// The process that made this temporary file for a target with this stem.
@@ -290,7 +285,7 @@ fn clean(folder: &Path, name: &OsString) {
     let stem = stem(name);
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
-        let Some(process) = process_of(entry.file_name().as_bytes(), &stem) else { continue };
+        let Some(process) = process_of(system::name_bytes(&entry.file_name()), &stem) else { continue };
         let Some(kind) = entry.file_type().ok().filter(|kind| kind.is_file() || kind.is_dir()) else {
             continue;
         };
@@ -304,11 +299,7 @@ fn clean(folder: &Path, name: &OsString) {
 /// Whether nobody writes this temporary file or folder any more.
 fn is_left_behind(path: &Path, process: i32) -> bool {
     // The number may be of another container's process: its lock tells.
-    let unlocked = || {
-        File::open(path)
-            .is_ok_and(|file| rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok())
-    };
-    !is_alive(process) && unlocked()
+    !system::is_alive(process) && system::hold(path).is_some()
 }
 
 /// The process that made a temporary file of this name; `None` for other names.
@@ -316,11 +307,6 @@ fn process_of_temporary(name: &[u8]) -> Option<i32> {
     let at = name.windows(MARK.len()).rposition(|part| part == MARK)?;
     let stem = name.get(..at + MARK.len()).filter(|stem| stem.first() == Some(&b'.'))?;
     process_of(name, stem)
-}
-
-fn is_alive(process: i32) -> bool {
-    let Some(pid) = rustix::process::Pid::from_raw(process) else { return true };
-    !matches!(rustix::process::test_kill_process(pid), Err(rustix::io::Errno::SRCH))
 }
 
 /// A failed write in words that help.

@@ -5,6 +5,12 @@
 //! written here, whatever the video was. On Linux it runs without a network, with bounds on memory and time, and ends
 //! with the program. A frame that nobody waits for any more ends it.
 
+#[cfg(unix)]
+#[path = "ffmpeg/polled.rs"]
+mod pipes;
+#[cfg(windows)]
+#[path = "ffmpeg/threaded.rs"]
+mod pipes;
 mod remux;
 
 pub use remux::{Coding, header, packet};
@@ -12,31 +18,34 @@ pub use remux::{Coding, header, packet};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use parking_lot::Mutex;
+use pipes::{Input, Output};
 use std::collections::VecDeque;
-use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{LazyLock, OnceLock};
+use std::time::Duration;
 
 /// The program, in the search path of the system.
 const PROGRAM: &str = "ffmpeg";
 /// Bytes of memory that it may take,
+#[cfg(target_os = "linux")]
 const MEMORY: u64 = 4 << 30;
 /// and seconds of processor time for one seek.
+#[cfg(target_os = "linux")]
 const SECONDS: u64 = 600;
 /// Bytes of its messages that are kept.
 const MESSAGES: usize = 4_096;
 /// How colours are made of fewer samples than there are pixels, where one picture has time for more than the nearest.
 const STILL: [&str; 2] = ["-sws_flags", "bicubic+accurate_rnd+full_chroma_int+full_chroma_inp"];
-/// Milliseconds between two looks at whether somebody still waits.
-const PATIENCE: i64 = 50;
+/// The time between two looks at whether somebody still waits.
+const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Whether the program is there; asked once.
 static THERE: LazyLock<bool> = LazyLock::new(|| {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(PROGRAM).is_file())
+    std::env::split_paths(&path)
+        .any(|folder| folder.join(PROGRAM).with_extension(std::env::consts::EXE_EXTENSION).is_file())
 });
 
 /// Whether pixels can be had.
@@ -61,7 +70,7 @@ pub(crate) enum Purpose {
 }
 
 /// The pipes of a decoder that runs: its input, its output, its messages.
-pub(crate) type Pipes = [OwnedFd; 3];
+pub(crate) type Pipes = [pipes::Pipe; 3];
 
 /// Starts decoders for a process that may start no program.
 type Elsewhere = fn(Purpose, &str) -> Result<Pipes>;
@@ -118,9 +127,11 @@ pub(crate) fn begin(purpose: Purpose, layout: &str) -> Result<(Child, Pipes)> {
 pub struct Decoder {
     /// The process, where this one started it.
     child: Option<Child>,
-    stdin: Option<File>,
-    stdout: Option<File>,
-    stderr: Option<File>,
+    stdin: Option<Input>,
+    stdout: Option<Output>,
+    stderr: Option<Output>,
+    /// Says when there is something to do.
+    bell: pipes::Bell,
     /// Bytes that wait to be written.
     input: VecDeque<u8>,
     /// Bytes of one frame.
@@ -153,29 +164,13 @@ impl Decoder {
                 (Some(child), pipes)
             }
         };
-        let [stdin, stdout, stderr] = [stdin, stdout, stderr].map(|pipe| Some(File::from(pipe)));
+        let failed = |error: std::io::Error| Error::io(format!("the pipes of ffmpeg: {error}"));
+        let bell = pipes::Bell::default();
+        let stdin = Some(Input::new(stdin, &bell).map_err(failed)?);
+        let stdout = Some(Output::new(stdout, &bell).map_err(failed)?);
+        let stderr = Some(Output::new(stderr, &bell).map_err(failed)?);
         let (input, messages) = (VecDeque::new(), Vec::new());
-        let decoder = Decoder { child, stdin, stdout, stderr, input, size, messages };
-        decoder.unblock().map_err(|error| Error::io(format!("the pipes of ffmpeg: {error}")))?;
-        Ok(decoder)
-    }
-
-    /// No read or write of its pipes waits.
-    fn unblock(&self) -> std::io::Result<()> {
-        let set = |fd: std::os::fd::BorrowedFd<'_>| -> std::io::Result<()> {
-            let flags = rustix::fs::fcntl_getfl(fd)?;
-            Ok(rustix::fs::fcntl_setfl(fd, flags | rustix::fs::OFlags::NONBLOCK)?)
-        };
-        if let Some(pipe) = &self.stdin {
-            set(pipe.as_fd())?;
-        }
-        if let Some(pipe) = &self.stdout {
-            set(pipe.as_fd())?;
-        }
-        if let Some(pipe) = &self.stderr {
-            set(pipe.as_fd())?;
-        }
-        Ok(())
+        Ok(Decoder { child, stdin, stdout, stderr, bell, input, size, messages })
     }
 
     /// Bytes that go in first.
@@ -231,19 +226,9 @@ impl Decoder {
 
     /// Waits until a pipe can be used, a while at most.
     fn wait(&self) -> Result<()> {
-        use rustix::event::{PollFd, PollFlags, Timespec, poll};
-        let mut pipes = Vec::new();
-        if let Some(pipe) = &self.stdout {
-            pipes.push(PollFd::new(pipe, PollFlags::IN));
-        }
-        if let Some(pipe) = self.stdin.as_ref().filter(|_| !self.input.is_empty()) {
-            pipes.push(PollFd::new(pipe, PollFlags::OUT));
-        }
-        let timeout = Timespec { tv_sec: 0, tv_nsec: PATIENCE * 1_000_000 };
-        match poll(&mut pipes, Some(&timeout)) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-            Err(error) => Err(Error::io(format!("ffmpeg: {error}"))),
-        }
+        let stdin = self.stdin.as_ref().filter(|_| !self.input.is_empty());
+        let waited = self.bell.wait(self.stdout.as_ref(), stdin, PATIENCE);
+        waited.map_err(|error| Error::io(format!("ffmpeg: {error}")))
     }
 
     fn write(&mut self) -> Result<()> {
@@ -353,7 +338,16 @@ fn confine(command: &mut Command) {
     unsafe { command.pre_exec(bounds) };
 }
 
-#[cfg(not(target_os = "linux"))]
+/// No window of its own; what its libraries are found by, which is no setting of the user.
+#[cfg(windows)]
+fn confine(command: &mut Command) {
+    use std::os::windows::process::CommandExt;
+    use windows_sys::Win32::System::Threading::CREATE_NO_WINDOW;
+    const ROOT: &str = "SystemRoot";
+    command.creation_flags(CREATE_NO_WINDOW).env(ROOT, std::env::var_os(ROOT).unwrap_or_default());
+}
+
+#[cfg(not(any(target_os = "linux", windows)))]
 fn confine(_command: &mut Command) {}
 
 /// The pixels of one coded picture that stands alone.

@@ -2,8 +2,8 @@
 //! the latest when [`remove_spilled`] is called before the process ends.
 
 use crate::bytes::error::{Error, Result};
+use crate::bytes::system;
 use parking_lot::Mutex;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -30,7 +30,7 @@ impl SpillFolder {
         loop {
             let number = NUMBER.fetch_add(1, Ordering::Relaxed);
             let path = std::env::temp_dir().join(format!("gander-query-{}-{number}", std::process::id()));
-            match std::fs::DirBuilder::new().mode(0o700).create(&path) {
+            match system::create_private_folder(&path) {
                 Ok(()) => {
                     FOLDERS.lock().push(path.clone());
                     return Ok(SpillFolder(path));

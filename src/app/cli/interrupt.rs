@@ -8,6 +8,14 @@ use std::sync::OnceLock;
 /// The work that an interrupt stops.
 static TASK: OnceLock<Task> = OnceLock::new();
 
+/// Lets the first interrupt cancel the task.
+pub(crate) fn stops(task: &Task) {
+    if TASK.set(task.clone()).is_ok() {
+        install();
+    }
+}
+
+#[cfg(unix)]
 extern "C" fn on_interrupt(_signal: libc::c_int) {
     // Loads and stores of atomics only, which a signal handler may do (signal-safety(7)).
     if let Some(task) = TASK.get() {
@@ -15,11 +23,8 @@ extern "C" fn on_interrupt(_signal: libc::c_int) {
     }
 }
 
-/// Lets the first interrupt cancel the task.
-pub(crate) fn stops(task: &Task) {
-    if TASK.set(task.clone()).is_err() {
-        return;
-    }
+#[cfg(unix)]
+fn install() {
     let handler: extern "C" fn(libc::c_int) = on_interrupt;
     // SAFETY: the handler only touches atomics; the structure is one that sigaction(2) fills in and takes, and its
     // flags put the default back before the handler runs.
@@ -32,7 +37,29 @@ pub(crate) fn stops(task: &Task) {
     }
 }
 
+/// Called on a thread of its own. Whether the interrupt was dealt with: the second one is not, which ends the program.
+#[cfg(windows)]
+unsafe extern "system" fn on_interrupt(event: u32) -> windows_sys::core::BOOL {
+    use windows_sys::Win32::System::Console::CTRL_C_EVENT;
+    match TASK.get() {
+        Some(task) if event == CTRL_C_EVENT && !task.is_cancelled() => {
+            task.cancel();
+            1
+        }
+        _ => 0,
+    }
+}
+
+#[cfg(windows)]
+fn install() {
+    // SAFETY: the handler is there as long as the program is, and only touches atomics.
+    unsafe { windows_sys::Win32::System::Console::SetConsoleCtrlHandler(Some(on_interrupt), 1) };
+}
+
+/// The number of the signal SIGINT, everywhere.
+const SIGINT: u8 = 2;
+
 /// The exit status of a command that an interrupt ended, as a shell has it: 128 and the signal's number.
 pub(crate) fn status() -> ExitCode {
-    ExitCode::from(128 + libc::SIGINT as u8)
+    ExitCode::from(128 + SIGINT)
 }

@@ -1,20 +1,17 @@
-//! A mapped file that may change under us, without the process dying of it.
-//!
-//! Reading a mapped page beyond the file's end raises SIGBUS. A handler looks the address up in a
-//! fixed, lock-free table of our maps; if it is ours, it puts zero pages over the rest of the map
-//! and marks the map torn, which turns the read into an error. Other addresses go to the handler
-//! that was there before. (mmap(2), sigaction(2); the table is fixed because a signal handler may
-//! neither lock nor allocate.)
+//! A mapped file that may change under us, without the process dying of it: `guard` sees to that where the system lets
+//! others make a mapped file shorter. Windows does not.
+
+#[cfg(unix)]
+mod guard;
 
 use super::Growth;
 use crate::bytes::error::{Error, Result};
+use crate::bytes::system::{self, Identity};
 use crate::bytes::task::Task;
 use bytes::Bytes;
 use std::fs::File;
 use std::ops::Range;
-use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// An open file: mapped for views, and by descriptor for copies.
@@ -39,27 +36,6 @@ struct Growing {
 
 /// Bytes at the beginning and at the end by which a file is known again.
 const ENDS: u64 = 1 << 10;
-
-/// What makes a file the one that was opened.
-#[derive(PartialEq, Eq)]
-struct Identity {
-    device: u64,
-    inode: u64,
-    size: u64,
-    mtime: (i64, i64),
-}
-
-impl Identity {
-    fn of(file: &File) -> Result<Self> {
-        let meta = file.metadata()?;
-        Ok(Identity {
-            device: meta.dev(),
-            inode: meta.ino(),
-            size: meta.len(),
-            mtime: (meta.mtime(), meta.mtime_nsec()),
-        })
-    }
-}
 
 impl MappedFile {
     pub(super) fn open(path: &Path) -> Result<Self> {
@@ -127,10 +103,11 @@ impl MappedFile {
         let mut out = Vec::with_capacity(want);
         while out.len() < want {
             let at = range.start + out.len() as u64;
-            match rustix::io::pread(&self.file, rustix::buffer::spare_capacity(&mut out), at) {
+            match system::read_more(&self.file, &mut out, at) {
                 Ok(0) => return Err(changed()),
-                Ok(_) | Err(rustix::io::Errno::INTR) => {}
-                Err(error) => return Err(std::io::Error::from(error).into()),
+                Ok(_) => {}
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
             }
         }
         out.truncate(want);
@@ -140,7 +117,7 @@ impl MappedFile {
     /// A copy through the kernel.
     pub(super) fn copy(&self, offset: u64, out: &mut [u8]) -> Result<()> {
         self.check()?;
-        self.file.read_exact_at(out, offset).map_err(|e| match e.kind() {
+        system::read_exact_at(&self.file, out, offset).map_err(|e| match e.kind() {
             std::io::ErrorKind::UnexpectedEof => changed(),
             _ => e.into(),
         })
@@ -178,8 +155,8 @@ impl MappedFile {
     fn ends(&self) -> std::io::Result<(Vec<u8>, Vec<u8>)> {
         let len = self.identity.size.min(ENDS) as usize;
         let (mut first, mut last) = (vec![0; len], vec![0; len]);
-        self.file.read_exact_at(&mut first, 0)?;
-        self.file.read_exact_at(&mut last, self.identity.size - len as u64)?;
+        system::read_exact_at(&self.file, &mut first, 0)?;
+        system::read_exact_at(&self.file, &mut last, self.identity.size - len as u64)?;
         Ok((first, last))
     }
 
@@ -242,43 +219,40 @@ fn changed() -> Error {
     Error::io("the file changed on disk since it was opened; reload it")
 }
 
-/// A memory map and its line in the table.
+/// A memory map, and what guards it.
 struct Map {
+    /// Before the map, so that it goes first.
+    #[cfg(unix)]
+    guard: guard::Guard,
     map: memmap2::Mmap,
-    line: Option<&'static Line>,
 }
 
 impl Map {
     fn new(file: &File) -> Result<Self> {
-        install();
+        #[cfg(unix)]
+        guard::install();
         // SAFETY: the map is read-only and only handed out as bytes. Another process may change the
         // file: its bytes may then change, which our parsers must and do survive (they check every
-        // size), and a shrunken file is caught by the handler below.
+        // size), and a shrunken file is caught by the guard.
         #[allow(clippy::disallowed_methods)]
         let map = unsafe { memmap2::Mmap::map(file)? };
-        let start = map.as_ptr() as usize;
-        let line = TABLE
-            .iter()
-            .find(|line| line.start.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Relaxed).is_ok());
-        if let Some(line) = line {
-            line.torn.store(false, Ordering::Relaxed);
-            line.end.store(start + map.len(), Ordering::Relaxed);
-            line.start.store(start, Ordering::Release);
-        }
-        Ok(Map { map, line })
+        Ok(Map {
+            #[cfg(unix)]
+            guard: guard::Guard::new(&map),
+            map,
+        })
     }
 
+    /// Whether something was read that is not there any more.
+    #[cfg(unix)]
     fn torn(&self) -> bool {
-        self.line.is_some_and(|line| line.torn.load(Ordering::Relaxed))
+        self.guard.torn()
     }
-}
 
-impl Drop for Map {
-    fn drop(&mut self) {
-        if let Some(line) = self.line {
-            line.end.store(0, Ordering::Relaxed);
-            line.start.store(0, Ordering::Release);
-        }
+    /// A mapped file stays as long as it is.
+    #[cfg(not(unix))]
+    fn torn(&self) -> bool {
+        false
     }
 }
 
@@ -287,67 +261,5 @@ struct MapOwner(Arc<Map>);
 impl AsRef<[u8]> for MapOwner {
     fn as_ref(&self) -> &[u8] {
         &self.0.map
-    }
-}
-
-/// One map for the handler: `start` 0 is a free line, 1 one that is being filled.
-struct Line {
-    start: AtomicUsize,
-    end: AtomicUsize,
-    torn: AtomicBool,
-}
-
-static TABLE: [Line; 4096] =
-    [const { Line { start: AtomicUsize::new(0), end: AtomicUsize::new(0), torn: AtomicBool::new(false) } };
-        4096];
-
-static PREVIOUS: OnceLock<libc::sigaction> = OnceLock::new();
-
-fn install() {
-    static ONCE: std::sync::Once = std::sync::Once::new();
-    ONCE.call_once(|| {
-        // SAFETY: plain calls of sigaction(2) with zeroed, then filled structures; the handler only
-        // reads atomics and calls mmap(2).
-        unsafe {
-            let mut previous: libc::sigaction = std::mem::zeroed();
-            libc::sigaction(libc::SIGBUS, std::ptr::null(), &mut previous);
-            let _ = PREVIOUS.set(previous);
-            let mut action: libc::sigaction = std::mem::zeroed();
-            action.sa_sigaction = on_bus_error as *const () as usize;
-            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
-            libc::sigaction(libc::SIGBUS, &action, std::ptr::null_mut());
-        }
-    });
-}
-
-extern "C" fn on_bus_error(_signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
-    // SAFETY: the kernel hands a valid siginfo for SIGBUS.
-    let address = unsafe { (*info).si_addr() } as usize;
-    for line in &TABLE {
-        let (start, end) = (line.start.load(Ordering::Acquire), line.end.load(Ordering::Relaxed));
-        if start > 1 && (start..end).contains(&address) {
-            line.torn.store(true, Ordering::Relaxed);
-            let page = address & !0xfff;
-            // SAFETY: replaces pages of our own read-only map by zero pages, which stay mapped until
-            // the map is dropped; readers keep seeing valid memory.
-            let done = unsafe {
-                libc::mmap(
-                    page as *mut libc::c_void,
-                    end - page,
-                    libc::PROT_READ,
-                    libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED,
-                    -1,
-                    0,
-                )
-            };
-            if done != libc::MAP_FAILED {
-                return;
-            }
-        }
-    }
-    // Not ours: give the signal back; the faulting instruction runs again and meets that handler.
-    if let Some(previous) = PREVIOUS.get() {
-        // SAFETY: restores what sigaction(2) itself gave us.
-        unsafe { libc::sigaction(libc::SIGBUS, previous, std::ptr::null_mut()) };
     }
 }

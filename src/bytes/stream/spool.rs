@@ -3,9 +3,9 @@
 
 use crate::bytes::cache::Reservation;
 use crate::bytes::error::{Error, Result};
+use crate::bytes::system;
 use parking_lot::RwLock;
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::fs::File;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -51,7 +51,7 @@ impl Spool {
         if !far.is_empty() {
             let at = (len + near.len() as u64) - MEMORY as u64;
             let file = self.file(at, far.len() as u64)?;
-            file.write_all_at(far, at)?;
+            system::write_all_at(file, far, at)?;
         }
         self.len.store(len + bytes.len() as u64, Ordering::Release);
         Ok(())
@@ -74,7 +74,7 @@ impl Spool {
         if done < want {
             let rest = out.get_mut(done..).unwrap_or_default();
             let file = self.file.get().ok_or_else(|| Error::bug("a spool without its file"))?;
-            file.read_exact_at(rest, offset + done as u64 - MEMORY as u64)?;
+            system::read_exact_at(file, rest, offset + done as u64 - MEMORY as u64)?;
         }
         Ok(want)
     }
@@ -89,10 +89,9 @@ impl Spool {
             }
         };
         if at / LOOK != (at + more) / LOOK || at == 0 {
-            let free = rustix::fs::fstatvfs(file).map(|s| s.f_bavail.saturating_mul(s.f_frsize));
             // What is free now and what was written make what was free at first.
             let full = |free: u64| free < RESERVE + LOOK || at > free.saturating_add(at) / SHARE;
-            if free.is_ok_and(full) {
+            if system::free_space_of(file).is_some_and(full) {
                 return Err(Error::limit(format!(
                     "{} would take more than half of what is free for temporary files: {} bytes so far",
                     self.what,
@@ -123,22 +122,13 @@ pub(crate) fn temporary(what: &str) -> Result<File> {
         return asked(what);
     }
     let named = std::env::var_os("TMPDIR").map(PathBuf::from);
-    let folders = named.into_iter().chain([PathBuf::from("/var/tmp"), std::env::temp_dir()]);
+    let lasting = cfg!(unix).then(|| PathBuf::from("/var/tmp"));
+    let folders = named.into_iter().chain(lasting).chain([std::env::temp_dir()]);
     let mut last = None;
     for folder in folders {
-        let mut options = OpenOptions::new();
-        options.read(true).write(true);
-        if let Ok(file) = options.clone().custom_flags(libc::O_TMPFILE).open(&folder) {
-            return Ok(file);
-        }
-        // File systems that have no nameless files: make one and take its name away.
         let name = format!(".gander-{}-{:x}", std::process::id(), unique());
-        let path = folder.join(name);
-        match options.create_new(true).mode(0o600).open(&path) {
-            Ok(file) => {
-                let _ = std::fs::remove_file(&path);
-                return Ok(file);
-            }
+        match system::create_nameless(&folder.join(name)) {
+            Ok(file) => return Ok(file),
             Err(error) => last = Some(error),
         }
     }

@@ -6,17 +6,16 @@
 //! one begins, if the folder does not speak of it.
 
 use super::folder::{Piece, below};
-use super::{explained, is_alive, process_of, said, stem, temporary};
+use super::{explained, process_of, said, stem, temporary};
 use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::source::Source;
+use crate::bytes::system;
 use crate::bytes::task::Task;
 use crate::data::format::{Additions, Files, KnownFiles, Sink};
-use rustix::fs::{CWD, FlockOperation, RenameFlags, renameat_with};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -65,7 +64,7 @@ impl Addition {
         };
         let lock = File::open(&hidden).ok();
         if let Some(lock) = &lock {
-            let _ = rustix::fs::flock(lock, FlockOperation::NonBlockingLockExclusive);
+            let _ = system::lock(lock);
         }
         let list = OpenOptions::new().append(true).create_new(true).open(hidden.join(LIST));
         let list = list.map_err(said).map_err(named)?;
@@ -105,7 +104,7 @@ impl Addition {
     /// Names a file or a folder in the list, which then is on the disk.
     fn note(&mut self, path: &Path, end: &[u8]) -> std::io::Result<()> {
         let relative = path.strip_prefix(&self.root).unwrap_or(path);
-        let mut line = relative.as_os_str().as_bytes().to_vec();
+        let mut line = system::name_bytes(relative.as_os_str()).to_vec();
         line.extend_from_slice(end);
         self.list.write_all(&line)?;
         self.list.sync_data()
@@ -156,7 +155,7 @@ impl Addition {
         }
         folders.extend(self.folders.iter().filter_map(|folder| folder.parent()).map(Path::to_owned));
         for folder in folders {
-            File::open(folder).and_then(|folder| folder.sync_all()).map_err(said)?;
+            system::sync_folder(&folder).map_err(said)?;
         }
         Ok(())
     }
@@ -179,7 +178,6 @@ impl Addition {
 
 /// Gives a file its name, if there is none of that name yet; whether it did.
 fn put_if_absent(staged: &Path, target: &Path) -> std::io::Result<bool> {
-    use rustix::io::Errno;
     match std::fs::hard_link(staged, target) {
         Ok(()) => {
             let _ = std::fs::remove_file(staged);
@@ -189,10 +187,10 @@ fn put_if_absent(staged: &Path, target: &Path) -> std::io::Result<bool> {
         // File systems without second names.
         Err(_) => {}
     }
-    match renameat_with(CWD, staged, CWD, target, RenameFlags::NOREPLACE) {
+    match system::rename_new(staged, target) {
         Ok(()) => Ok(true),
-        Err(Errno::EXIST) => Ok(false),
-        Err(e) => Err(e.into()),
+        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
+        Err(e) => Err(e),
     }
 }
 
@@ -234,8 +232,8 @@ impl Additions for Addition {
         self.belongs = true;
         self.bytes = self.bytes.saturating_add(bytes.len() as u64);
         // The name is durable once its folder is; a failure here leaves what is whole, so it is no error.
-        if let Some(folder) = target.parent().and_then(|folder| File::open(folder).ok()) {
-            let _ = folder.sync_all();
+        if let Some(folder) = target.parent() {
+            let _ = system::sync_folder(folder);
         }
         Ok(true)
     }
@@ -248,8 +246,8 @@ impl Additions for Addition {
         }
         self.put_over(&target, bytes).map_err(named)?;
         self.belongs = true;
-        if let Some(folder) = target.parent().and_then(|folder| File::open(folder).ok()) {
-            let _ = folder.sync_all();
+        if let Some(folder) = target.parent() {
+            let _ = system::sync_folder(folder);
         }
         Ok(())
     }
@@ -285,16 +283,13 @@ fn clean(task: &Task, root: &Path, known: KnownFiles) -> Result<()> {
     let stem = stem(&OsString::from(NAME));
     let Ok(entries) = std::fs::read_dir(root) else { return Ok(()) };
     for entry in entries.flatten() {
-        let Some(process) = process_of(entry.file_name().as_bytes(), &stem) else { continue };
+        let Some(process) = process_of(system::name_bytes(&entry.file_name()), &stem) else { continue };
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        if !is_folder || is_alive(process) {
+        if !is_folder || system::is_alive(process) {
             continue;
         }
         // The number may be of another container's process: its lock tells. It is held until all is removed.
-        let Ok(lock) = File::open(entry.path()) else { continue };
-        if rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
-            continue;
-        }
+        let Some(_hold) = system::hold(&entry.path()) else { continue };
         let mut list = Vec::new();
         let listed = File::open(entry.path().join(LIST)).and_then(|mut file| file.read_to_end(&mut list));
         if listed.is_err() {

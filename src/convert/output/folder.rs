@@ -4,9 +4,9 @@
 use super::{BUFFER, begun, copied, exists, explained, said};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::source::Source;
+use crate::bytes::system;
 use crate::bytes::task::Task;
 use crate::data::format::{Files, Sink};
-use rustix::fs::{CWD, FlockOperation, RenameFlags, renameat_with};
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::ops::Range;
@@ -41,7 +41,7 @@ impl Folder {
         let ((), temp, real) = begun(target, false, |temp| std::fs::create_dir(temp))?;
         let handle = File::open(&temp).ok();
         if let Some(handle) = &handle {
-            let _ = rustix::fs::flock(handle, FlockOperation::NonBlockingLockExclusive);
+            let _ = system::lock(handle);
         }
         Ok(Folder { handle, last: temp.clone(), temp, target: real, bytes: 0, pieces: Vec::new() })
     }
@@ -74,15 +74,13 @@ impl Folder {
         if let Some(handle) = &self.handle {
             rustix::fs::syncfs(handle).map_err(|e| named(e.into()))?;
         }
-        let moved = renameat_with(CWD, &self.temp, CWD, &self.target, RenameFlags::NOREPLACE);
-        use rustix::io::Errno;
-        match moved {
+        match system::rename_new(&self.temp, &self.target) {
             Ok(()) => {}
             // Without that call: a rename never replaces a folder that has something in it.
-            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+            Err(error) if system::has_no_rename_new(&error) => {
                 std::fs::rename(&self.temp, &self.target).map_err(named)?;
             }
-            Err(e) => return Err(named(e.into())),
+            Err(e) => return Err(named(e)),
         }
         self.handle = None;
         Ok(self.bytes)

@@ -4,9 +4,8 @@
 //! One small file an output, named after it, with its path. All of this is by the way: where it fails, a result is written
 //! all the same, and what is left of it goes when the same target is written again.
 
-use super::{is_alive, is_left_behind, process_of_temporary};
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
+use super::{is_left_behind, process_of_temporary};
+use crate::bytes::system::{is_alive, name_bytes, name_of};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -29,13 +28,13 @@ fn folder() -> Option<&'static Path> {
 }
 
 fn note_of(folder: &Path, temp: &Path) -> PathBuf {
-    folder.join(format!("{:016x}", xxh3_64(temp.as_os_str().as_bytes())))
+    folder.join(format!("{:016x}", xxh3_64(name_bytes(temp.as_os_str()))))
 }
 
 /// Notes that this file or folder is being written.
 pub(super) fn note(temp: &Path) {
     let (Some(folder), Ok(temp)) = (folder(), std::path::absolute(temp)) else { return };
-    let write = || std::fs::write(note_of(folder, &temp), temp.as_os_str().as_bytes());
+    let write = || std::fs::write(note_of(folder, &temp), name_bytes(temp.as_os_str()));
     if write().is_err() {
         let _ = std::fs::create_dir_all(folder).and_then(|()| write());
     }
@@ -66,9 +65,10 @@ fn sweep_notes(folder: &Path) {
             continue;
         }
         let Some(temp) = text_of(&note.path()) else { continue };
-        let temp = Path::new(OsStr::from_bytes(&temp));
+        let temp = PathBuf::from(name_of(temp));
+        let temp = temp.as_path();
         // Only what has the name of an output: the notes are a file like others.
-        let is_output = temp.file_name().and_then(|name| process_of_temporary(name.as_bytes()));
+        let is_output = temp.file_name().and_then(|name| process_of_temporary(name_bytes(name)));
         let is_gone = match is_output {
             None => true,
             // It may be about to be made.
@@ -110,7 +110,7 @@ mod tests {
         for name in &names {
             let path = place.path().join(name);
             std::fs::write(&path, b"x").unwrap();
-            std::fs::write(note_of(notes.path(), &path), path.as_os_str().as_bytes()).unwrap();
+            std::fs::write(note_of(notes.path(), &path), name_bytes(path.as_os_str())).unwrap();
         }
         std::fs::write(notes.path().join("begun"), b"").unwrap();
         sweep_notes(notes.path());

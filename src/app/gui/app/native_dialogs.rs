@@ -4,6 +4,7 @@
 use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
+use std::process::Command;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
@@ -168,23 +169,35 @@ impl NativeDialogs {
 }
 
 fn reveal(path: &Path) -> std::io::Result<()> {
-    let folder = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
-    let mut command = if cfg!(target_os = "macos") {
-        let mut command = std::process::Command::new("open");
-        command.arg("-R").arg(path);
-        command
-    } else if cfg!(windows) {
-        let mut command = std::process::Command::new("explorer");
-        command.arg(format!("/select,{}", path.display()));
-        command
-    } else {
-        let mut command = std::process::Command::new("xdg-open");
-        command.arg(folder);
-        command
-    };
     let null = std::process::Stdio::null;
-    command.stdin(null()).stdout(null()).stderr(null()).spawn()?.wait()?;
+    file_manager(path).stdin(null()).stdout(null()).stderr(null()).spawn()?.wait()?;
     Ok(())
+}
+
+/// What shows a file among those around it.
+#[cfg(target_os = "macos")]
+fn file_manager(path: &Path) -> Command {
+    let mut command = Command::new("open");
+    command.arg("-R").arg(path);
+    command
+}
+
+/// The same. Its own quotes: it does not take an argument that is quoted as a whole.
+#[cfg(windows)]
+fn file_manager(path: &Path) -> Command {
+    use std::os::windows::process::CommandExt;
+    let mut command = Command::new("explorer");
+    command.raw_arg(format!("/select,\"{}\"", path.display()));
+    command
+}
+
+/// What shows a folder.
+#[cfg(not(any(target_os = "macos", windows)))]
+fn file_manager(path: &Path) -> Command {
+    let folder = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
+    let mut command = Command::new("xdg-open");
+    command.arg(folder);
+    command
 }
 
 struct Unpark(Thread);

@@ -5,14 +5,13 @@
 
 use super::room;
 use crate::bytes::error::{Error, Result};
+use crate::bytes::system;
 use hdf5::globals as g;
 use hdf5_sys::h5::hsize_t;
 use hdf5_sys::h5f::H5F_libver_t;
 use hdf5_sys::h5i::{H5Idec_ref, H5Iget_file_id, hid_t};
 use hdf5_sys::{h5a, h5d, h5f, h5g, h5l, h5p, h5r, h5s, h5t, h5z};
 use std::ffi::CString;
-use std::os::fd::BorrowedFd;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// "The default" and "everything" in most calls.
@@ -121,7 +120,7 @@ impl File {
     /// Makes the file at `path` anew. It stays unlocked: the caller holds a lock of its own on it.
     pub(super) fn create(path: &Path, how: &Creation) -> Result<Self> {
         let what = "HDF5: the file could not be made";
-        let bytes = CString::new(path.as_os_str().as_bytes()).map_err(|_| Error::io(what))?;
+        let bytes = CString::new(system::name_bytes(path.as_os_str())).map_err(|_| Error::io(what))?;
         let access = properties(*g::H5P_FILE_ACCESS)?;
         // SAFETY: live handles and a text that ends with zero.
         done(what, || unsafe { h5p::H5Pset_file_locking(access.0, 0, 1) })?;
@@ -155,7 +154,7 @@ impl File {
         done(what, || unsafe { h5f::H5Fflush(self.handle.0, h5f::H5F_scope_t::H5F_SCOPE_LOCAL) })?;
         if let Some((file, _)) = descriptor(&self.handle, what)? {
             // SAFETY: the file is open until the end of this function.
-            room::release(unsafe { BorrowedFd::borrow_raw(file) });
+            unsafe { room::release(file) };
         }
         Ok(())
     }
@@ -292,8 +291,7 @@ fn reserve(object: &Handle, bytes: u64) -> Result<()> {
     let what = "HDF5: elements could not be written";
     let Some((file, size)) = descriptor(object, what)? else { return Ok(()) };
     // SAFETY: the descriptor is open as long as the file is, and that has an object of ours.
-    let file = unsafe { BorrowedFd::borrow_raw(file) };
-    room::reserve(file, size.saturating_add(bytes))
+    unsafe { room::reserve(file, size.saturating_add(bytes)) }
         .map_err(|error| Error::io(format!("{what}: {}", error.message())))
 }
 
