@@ -14,7 +14,7 @@ use parquet::file::metadata::ColumnChunkMetaData;
 
 /// The most bytes of a page's header, with its statistics.
 const HEADER: usize = 64 << 10;
-/// Bytes of a value from which on pages have so few of them that a chunk's can be walked before each read.
+/// Bytes that the values of a chunk have on the average where a page may be one of them alone.
 const LARGE: u64 = 1 << 20;
 
 /// The bytes that the pages of a chunk take, up to the one that its last value is in.
@@ -67,15 +67,24 @@ fn wrong() -> Error {
     Error::malformed("a page's header")
 }
 
-/// Whether a chunk may have pages that [`check_values`] refuses, by what the footer says of it.
-pub(super) fn may_be_huge(chunk: &ColumnChunkMetaData) -> bool {
-    let raw = u64::try_from(chunk.uncompressed_size()).unwrap_or(0);
+/// Whether the values of a chunk are so large on the average that [`check_values`] may refuse it, by what the footer says.
+pub(super) fn has_huge(chunk: &ColumnChunkMetaData) -> bool {
     let count = u64::try_from(chunk.num_values()).unwrap_or(0).max(1);
-    raw > limits::VALUE && raw / count >= LARGE
+    is_large(chunk) && raw(chunk) / count >= LARGE
+}
+
+/// Whether there is room in a chunk for a page that is refused.
+fn is_large(chunk: &ColumnChunkMetaData) -> bool {
+    raw(chunk) > limits::VALUE
+}
+
+/// Bytes of a chunk when decompressed, as the footer says.
+fn raw(chunk: &ColumnChunkMetaData) -> u64 {
+    u64::try_from(chunk.uncompressed_size()).unwrap_or(0)
 }
 
 /// Refuses a chunk that has a page of few and huge values: such a page is held in whole, with the values and their copy.
-/// Chunks of usual values are not walked.
+/// Chunks that are smaller than that are not walked.
 ///
 /// # Errors
 /// `Limit` where a page is beyond [`limits::VALUE`] and its values are large.
@@ -85,7 +94,7 @@ pub(super) fn check_values(
     chunk: &ColumnChunkMetaData,
     end: u64,
 ) -> Result<()> {
-    if !may_be_huge(chunk) {
+    if !is_large(chunk) {
         return Ok(());
     }
     let mut walk = Walk::new(source, chunk, end)?;
@@ -327,9 +336,10 @@ mod tests {
         check(&compressed(2, 3, most), &chunk(2, most + 100)).unwrap();
         let error = check(&compressed(2, 3, most + 1), &chunk(2, most + 100)).unwrap_err();
         assert_eq!(error.kind(), crate::bytes::error::ErrorKind::Limit, "{error}");
-        // Large pages of many small values are read by parts.
-        check(&[], &chunk(1 << 20, most * 4)).unwrap();
-        assert!(!may_be_huge(&chunk(2, most)) && may_be_huge(&chunk(2, most + 1)));
+        // Large pages of many small values are read by parts, and chunks of small values by others, too.
+        check(&compressed(1 << 20, 3, most + 1), &chunk(1 << 20, most + 100)).unwrap();
+        check(&[], &chunk(2, most)).unwrap();
+        assert!(has_huge(&chunk(2, most + 1)) && !has_huge(&chunk(1 << 20, most + 1)));
     }
 
     /// The extent of a chunk of so many values that begins at byte 4, and how often its bytes were read.

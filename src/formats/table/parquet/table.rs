@@ -19,6 +19,7 @@ use crate::data::content::{ColumnStatistics, Layout, RowRanges, Rows, Table, Tab
 use crate::data::location::{BytePlace, Location, Owner};
 use arrow::array::{Array, ArrayRef, RecordBatch};
 use arrow::datatypes::SchemaRef;
+use parking_lot::Mutex;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ParquetRecordBatchReaderBuilder, RowSelectionPolicy,
@@ -60,6 +61,10 @@ pub(super) struct ParquetTable {
     /// Columns that cannot be read without a key.
     encrypted: HashSet<usize>,
     corrected: Corrected,
+    /// Columns in row groups whose pages are not too large.
+    checked: Mutex<HashSet<(usize, usize)>>,
+    /// Whether all values of a chunk may be too large: such files are read here alone.
+    has_huge: bool,
     cache: Cache<(usize, u64), ArrayRef>,
     facts: OnceLock<TableFacts>,
     /// The footer's own bytes.
@@ -86,6 +91,8 @@ impl ParquetTable {
         Ok(ParquetTable {
             encrypted: footer.encrypted.iter().filter_map(column_of).collect(),
             corrected: Corrected::new(),
+            checked: Mutex::default(),
+            has_huge: metadata.row_groups().iter().flat_map(|group| group.columns()).any(pages::has_huge),
             source,
             len: footer.len,
             schema,
@@ -231,14 +238,19 @@ impl ParquetTable {
     /// Refuses row groups with pages of which a few values are too much to hold.
     fn check_values(&self, task: &Task, column: usize, groups: Range<usize>) -> Result<()> {
         let leaves = self.leaves(column);
-        for group in self.metadata().row_groups().get(groups).unwrap_or_default() {
-            for chunk in leaves.iter().filter_map(|&leaf| group.columns().get(leaf)) {
+        for group in groups {
+            let Some(about) = self.metadata().row_groups().get(group) else { continue };
+            if self.checked.lock().contains(&(column, group)) {
+                continue;
+            }
+            for chunk in leaves.iter().filter_map(|&leaf| about.columns().get(leaf)) {
                 match pages::check_values(task, &self.source, chunk, self.len).unless_cancelled()? {
                     Err(error) if error.kind() == ErrorKind::Limit => return Err(error),
                     // Pages that cannot be walked are for the decoder to refuse.
                     _ => {}
                 }
             }
+            self.checked.lock().insert((column, group));
         }
         Ok(())
     }
@@ -479,9 +491,8 @@ impl Table for ParquetTable {
     fn native(&self) -> Option<Box<dyn Any + Send>> {
         let file =
             || ParquetFile { source: self.source.clone(), len: self.len, metadata: self.footer.clone() };
-        let mut chunks = self.metadata().row_groups().iter().flat_map(|group| group.columns());
         // Which columns are encrypted is known here alone, and huge values are refused here.
-        let is_whole = self.is_plain() && self.encrypted.is_empty() && !chunks.any(pages::may_be_huge);
+        let is_whole = self.is_plain() && self.encrypted.is_empty() && !self.has_huge;
         is_whole.then(|| Box::new(file()) as Box<dyn Any + Send>)
     }
 }
