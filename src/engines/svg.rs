@@ -2,6 +2,7 @@
 //! to other files and to the network are left out. Text is set in one font that lies in the program.
 
 use crate::bytes::error::{Error, Result};
+use crate::bytes::guard::catch_decoder_panic;
 use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
@@ -57,7 +58,7 @@ pub fn read(task: &Task, source: &Source) -> Result<Arc<dyn Image>> {
     let len = limits::check(source.len(task)?, BYTES, "the drawing")?;
     let bytes = source.read(task, 0..len as u64)?;
     let text = crate::engines::xml::decoded(&bytes).into_owned();
-    let tree = on_stack(move || parsed(&text))??;
+    let tree = on_stack(move || parsed(&text))?;
     task.check()?;
     let size = tree.size().to_int_size();
     let (width, height) = (u64::from(size.width()), u64::from(size.height()));
@@ -76,11 +77,13 @@ pub fn read(task: &Task, source: &Source) -> Result<Arc<dyn Image>> {
     Ok(Arc::new(Drawing { tree: Arc::new(tree), info, drawn: Mutex::new(None) }))
 }
 
-/// Runs on a thread whose stack is deep enough for elements one in the other.
-fn on_stack<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
-    let thread = std::thread::Builder::new().name("drawing".to_owned()).stack_size(STACK).spawn(work);
+/// Runs on a thread whose stack is deep enough for elements one in the other. Outlines that cannot be filled make the
+/// crate that draws panic where it is built with assertions.
+fn on_stack<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    let guarded = || catch_decoder_panic("the drawing", work);
+    let thread = std::thread::Builder::new().name("drawing".to_owned()).stack_size(STACK).spawn(guarded);
     let thread = thread.map_err(|error| Error::io(format!("no thread for the drawing: {error}")))?;
-    thread.join().map_err(|_| Error::bug("drawing the SVG failed"))
+    thread.join().unwrap_or_else(|_| Err(Error::bug("drawing the SVG failed")))
 }
 
 fn parsed(text: &str) -> Result<Tree> {
@@ -160,12 +163,12 @@ impl Drawing {
         }
         let (tree, size) = (self.tree.clone(), self.tree.size());
         let (x, y) = (width as f32 / size.width(), height as f32 / size.height());
-        let drawn = on_stack(move || {
-            let mut map = Pixmap::new(width as u32, height as u32)?;
+        let map = on_stack(move || {
+            let map = Pixmap::new(width as u32, height as u32);
+            let mut map = map.ok_or_else(|| Error::malformed("SVG: a drawing without a size"))?;
             resvg::render(&tree, Transform::from_scale(x, y), &mut map.as_mut());
-            Some(map)
+            Ok(map)
         })?;
-        let map = drawn.ok_or_else(|| Error::malformed("SVG: a drawing without a size"))?;
         let mut data = Vec::with_capacity(map.data().len());
         for pixel in map.pixels() {
             let pixel = pixel.demultiply();
@@ -223,6 +226,12 @@ mod tests {
         assert_eq!((drawn.width, drawn.height), (4, 2));
         assert_eq!(drawn.data[..8], [255, 0, 0, 255, 255, 0, 0, 255]);
         assert_eq!(drawn.data[8..16], [0; 8]);
+    }
+
+    #[test]
+    fn what_cannot_be_drawn_is_the_files_fault() {
+        let error = on_stack::<()>(|| panic!("edges are out of order")).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Malformed, "{error}");
     }
 
     #[test]
