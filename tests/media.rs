@@ -137,16 +137,24 @@ pub(crate) fn compare(items: &[Item], plan: &Plan, target: &Target, back: &[Item
 /// The difference of channels of 32 bits has 33; the samples are those that `fixtures/wav/make.py` gave to the encoder.
 #[test]
 fn samples_of_32_bits_come_back_from_their_differences() {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/flac/pcm_32.flac");
+    let lefts = (0..400u32).map(|n| n.wrapping_mul(2_654_435_761));
+    has_frames("pcm_32.flac", lefts.map(|left| [left, !left]));
+    let slope = |n: i64| ((n % 100 - 50).abs() - 25) * 200_000_000;
+    let cut = |value: i64| value.clamp(i32::MIN.into(), i32::MAX.into()) as u32;
+    has_frames("clipped_32.flac", (0..400).map(|n| [cut(slope(n)), cut(slope(n + 10))]));
+}
+
+/// Whether a file of the fixtures has these frames of two channels.
+fn has_frames(name: &str, frames: impl Iterator<Item = [u32; 2]>) {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/flac").join(name);
     let task = Task::new();
     let document = gander::open(&task, &path, &Options::default()).unwrap();
     let Some(Content::Array(array)) = &document.root.content else { panic!("no sound") };
     assert_eq!(array.shape(), [400, 2]);
     let mut out = vec![0; 400 * 8];
     array.read(&task, &Region(vec![Span::all(400), Span::all(2)]), &mut out).unwrap();
-    let lefts = (0..400u32).map(|n| n.wrapping_mul(2_654_435_761));
-    let wanted: Vec<u8> = lefts.flat_map(|left| [left, !left]).flat_map(u32::to_le_bytes).collect();
-    assert!(out == wanted);
+    let wanted: Vec<u8> = frames.flatten().flat_map(u32::to_le_bytes).collect();
+    assert!(out == wanted, "{name}");
 }
 
 /// Places of a coded sound are sought, several at once: whatever is read first, the samples are those that were coded.

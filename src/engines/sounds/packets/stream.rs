@@ -3,7 +3,7 @@
 use crate::bytes::error::{Defect, Error, Result};
 use crate::bytes::source::{Reader, Source};
 use crate::bytes::task::Task;
-use crate::engines::sounds::flac32;
+use crate::engines::sounds::flac32::WideFlacDecoder;
 use crate::engines::sounds::opus::OpusDecoder;
 use std::io::{self, Read, Seek, SeekFrom};
 use symphonia::core::audio::GenericAudioBufferRef;
@@ -137,12 +137,16 @@ impl Stream {
             _ => 1.0,
         };
         frames = frames.map(|frames| (frames as f64 * scale).round() as u64);
-        let decoder: Box<dyn AudioDecoder> = if params.codec == codec::CODEC_ID_OPUS {
+        let wide = match params.codec {
+            codec::CODEC_ID_FLAC => WideFlacDecoder::new(&params)?,
+            _ => None,
+        };
+        let decoder: Box<dyn AudioDecoder> = if let Some(decoder) = wide {
+            Box::new(decoder)
+        } else if params.codec == codec::CODEC_ID_OPUS {
             let decoder = OpusDecoder::new(&params)?;
             frames = frames.map(|frames| frames.saturating_sub(decoder.skip()));
             Box::new(decoder)
-        } else if params.codec == codec::CODEC_ID_FLAC && params.bits_per_sample == Some(flac32::BITS) {
-            Box::new(flac32::WideFlacDecoder::new(&params)?)
         } else {
             symphonia::default::get_codecs()
                 .make_audio_decoder(&params, &AudioDecoderOptions::default())
