@@ -55,13 +55,14 @@ mod server;
 mod spare;
 mod wire;
 
-pub use budget::{kept, processes, tell_budget};
+pub use budget::{kept, make_room, processes};
 pub use process::{ARGUMENT, fork_first};
 pub use sandbox::Level;
 pub use server::serve;
 
 use crate::bytes::error::{Error, Result};
 use crate::bytes::source::Source;
+use crate::bytes::system;
 use crate::bytes::task::Task;
 use crate::data::format::{Formats, Options};
 use crate::data::open::{Document, Elsewhere, Opened, open_elsewhere};
@@ -103,9 +104,7 @@ impl Default for Limits {
 impl Limits {
     /// Bytes of private memory of a worker on this machine.
     fn memory(&self) -> u64 {
-        let info = rustix::system::sysinfo();
-        let machine = (info.totalram as u64).saturating_mul(u64::from(info.mem_unit));
-        self.memory.min(machine / 100 * limits::SHARE)
+        self.memory.min(system::memory() / 100 * limits::SHARE)
     }
 }
 
@@ -128,6 +127,11 @@ pub fn open(task: &Task, path: &Path, options: &Options, limits: &Limits) -> Res
 /// Keeps one worker ready for the next document.
 pub fn keep_spare() {
     spare::keep(&Limits::default().program);
+}
+
+/// Ends the worker that waits for a document, if there is one.
+pub fn drop_spare() {
+    spare::drop_it();
 }
 
 /// How well the last document that was opened is shut in; `None` before that, and where nothing is isolated.

@@ -277,6 +277,9 @@ fn the_files_of_a_folder_are_read_apart_from_all_else() {
     std::fs::write(snapshot.join("note.txt"), "words\n").unwrap();
     std::os::unix::fs::symlink("../../blobs/abc", snapshot.join("inside.npy")).unwrap();
     std::os::unix::fs::symlink("../../../elsewhere.npy", snapshot.join("outside.npy")).unwrap();
+    // A folder that looks like one of classes is one of any files, too.
+    std::fs::create_dir(snapshot.join("inner")).unwrap();
+    std::fs::write(snapshot.join("inner/more.txt"), "words\n").unwrap();
     let path = snapshot.to_str().unwrap();
     let refused = |args: &[&str]| {
         let (stdout, _, _) = run(&[&["tree", path, "--json"], args].concat());
@@ -285,10 +288,10 @@ fn the_files_of_a_folder_are_read_apart_from_all_else() {
         children.iter().map(|child| child["problem"].is_string()).collect::<Vec<_>>()
     };
     let all = folder.path().to_str().unwrap();
-    assert_eq!(refused(&[]), [false, false, true]);
-    assert_eq!(refused(&["--no-isolate"]), [false; 3]);
+    assert_eq!(refused(&[]), [false, false, false, true]);
+    assert_eq!(refused(&["--no-isolate"]), [false; 4]);
     assert_eq!(run(&["--no-isolate", "tree", path]).2, Some(0));
-    assert_eq!(refused(&["--reads", all]), [false; 3]);
+    assert_eq!(refused(&["--reads", all]), [false; 4]);
 }
 
 #[test]

@@ -461,7 +461,7 @@ fn misbehave_in_rounds() {
     }
     for (how, kind, words) in [
         ("files", ErrorKind::Io, "open files"),
-        ("temporary", ErrorKind::Limit, "256 temporary files"),
+        ("temporary", ErrorKind::Limit, "open and temporary files"),
         ("answer", ErrorKind::Crashed, "the limit is"),
     ] {
         let error = worker::open(&Task::new(), &path, &misbehaving(how), &limits).err().unwrap();

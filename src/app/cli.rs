@@ -19,7 +19,7 @@ use gander::data::format::{Format, Options};
 use gander::data::node::Node;
 use gander::data::region::Region;
 use gander::formats::FORMATS;
-use gander::{Document, Error, Source, Task};
+use gander::{Document, Error, Task};
 use std::fmt::Display;
 use std::io::Write;
 use std::ops::Range;
@@ -51,19 +51,6 @@ pub(crate) fn split_target(target: &str) -> (PathBuf, &str) {
         return (PathBuf::from(&target[..at]), &target[at + 1..]);
     }
     (PathBuf::from(target), "")
-}
-
-/// Whether a target is a folder of files that are nothing together: who names it has not looked at each of them.
-pub(crate) fn is_plain_folder(target: &str) -> bool {
-    let (path, _) = split_target(target);
-    if !path.is_dir() {
-        return false;
-    }
-    let task = Task::new();
-    let head = Source::open(&task, &path).and_then(|source| gander::formats::head(&task, &source));
-    head.is_ok_and(|head| {
-        gander::formats::detect(&head).format.id == gander::formats::plain::folder::FORMAT.id
-    })
 }
 
 /// Runs a command. Readers stand behind guards of their own; what is left is a mistake in the command itself, and

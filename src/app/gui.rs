@@ -171,6 +171,8 @@ impl Launch {
         if settings.1.isolate && !options.no_isolate && !crate::isolation::is_on() {
             // Before the first file is opened. Where the system has nothing for it, files are read here, which *About* says.
             let _ = crate::isolation::start(&[]);
+        } else if !crate::isolation::is_on() {
+            crate::isolation::unprepare();
         }
         let mut session = if options.screenshot.is_some() { Session::default() } else { Session::load() };
         let mut files = Files::default();

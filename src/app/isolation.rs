@@ -21,6 +21,13 @@ pub(crate) fn start(reads: &[PathBuf]) -> Result<(), &'static str> {
     Ok(())
 }
 
+/// Whether a folder is one of files that are nothing together, or cannot be opened. That is found out in such a process.
+#[cfg(target_os = "linux")]
+pub(crate) fn is_of_any_files(folder: &std::path::Path) -> bool {
+    let opened = worker::open(&gander::Task::new(), folder, &Default::default(), &worker::Limits::default());
+    opened.map_or(true, |document| document.format.id == gander::formats::plain::folder::FORMAT.id)
+}
+
 /// What this process does where it is a worker of another one: its exit status.
 #[cfg(target_os = "linux")]
 pub(crate) fn work() -> Option<std::process::ExitCode> {
@@ -32,6 +39,12 @@ pub(crate) fn work() -> Option<std::process::ExitCode> {
 #[cfg(target_os = "linux")]
 pub(crate) fn prepare() {
     worker::fork_first();
+}
+
+/// What was made ready is not needed.
+#[cfg(all(feature = "gui", target_os = "linux"))]
+pub(crate) fn unprepare() {
+    worker::drop_spare();
 }
 
 /// One more is made ready, for the next file.
@@ -78,10 +91,10 @@ pub(crate) fn processes() -> Vec<u32> {
     worker::processes()
 }
 
-/// Tells readers how much may be kept by now.
+/// Has readers give back what is more than may be kept by now.
 #[cfg(all(feature = "gui", target_os = "linux"))]
-pub(crate) fn tell_budget() {
-    worker::tell_budget();
+pub(crate) fn make_room() {
+    worker::make_room();
 }
 
 /// Whether files can be read in processes of their own here.
@@ -107,7 +120,7 @@ pub(crate) fn words() -> String {
 /// What is said where files are read in the window's own process.
 #[cfg(feature = "gui")]
 const HERE: &str =
-    "Files are read in this process. Settings or --isolate read each in one of its own (Linux).";
+    "Files are read in this process; the settings say whether each is read in one of its own (Linux).";
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) use nowhere::*;
@@ -121,11 +134,18 @@ mod nowhere {
         Err("--isolate: files are read in processes of their own on Linux only")
     }
 
+    pub(crate) fn is_of_any_files(_folder: &std::path::Path) -> bool {
+        false
+    }
+
     pub(crate) fn work() -> Option<std::process::ExitCode> {
         None
     }
 
     pub(crate) fn prepare() {}
+
+    #[cfg(feature = "gui")]
+    pub(crate) fn unprepare() {}
 
     #[cfg(feature = "gui")]
     pub(crate) fn prepare_next() {}
@@ -157,7 +177,7 @@ mod nowhere {
     }
 
     #[cfg(feature = "gui")]
-    pub(crate) fn tell_budget() {}
+    pub(crate) fn make_room() {}
 
     #[cfg(feature = "gui")]
     pub(crate) fn is_on() -> bool {

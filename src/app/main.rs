@@ -25,7 +25,7 @@ struct Arguments {
     #[arg(long, global = true)]
     isolate: bool,
     /// Read files in this process, all of them
-    #[arg(long, global = true, conflicts_with = "isolate")]
+    #[arg(long, global = true, conflicts_with_all = ["isolate", "reads"])]
     no_isolate: bool,
     /// A folder that isolated readers may read beside that of their file, where a file names others
     #[arg(long, global = true, value_name = "FOLDER")]
@@ -84,12 +84,7 @@ fn main() -> ExitCode {
         return status;
     }
     let mut words: Vec<OsString> = std::env::args_os().collect();
-    // Before a command it would be the window's own.
-    let mut leads = |argument: &str| {
-        let leads = words.get(1).is_some_and(|word| word == argument);
-        leads.then(|| words.remove(1)).is_some()
-    };
-    let (isolated, here) = (leads(isolation::ARGUMENT), leads(isolation::NOT));
+    let isolated = taken_from_the_front(&mut words);
     let words = match words.iter().map(|word| word.clone().into_string()).collect::<Result<Vec<_>, _>>() {
         Ok(words) => match cli::convert::rewritten(words) {
             Ok(words) => words.into_iter().map(Into::into).collect(),
@@ -102,9 +97,15 @@ fn main() -> ExitCode {
         Err(_) => words,
     };
     let mut arguments = Arguments::parse_from(words);
-    arguments.no_isolate |= here;
-    let asked = isolated || arguments.isolate || !arguments.reads.is_empty();
-    if let Err(words) = isolate(&arguments, asked) {
+    match isolated {
+        Some(true) if arguments.no_isolate => {
+            return cli::usage("--isolate and --no-isolate exclude each other");
+        }
+        Some(true) => arguments.isolate = true,
+        Some(false) => arguments.no_isolate = true,
+        None => {}
+    }
+    if let Err(words) = isolate(&arguments) {
         return cli::usage(words);
     }
     if arguments.command.is_none() {
@@ -129,21 +130,36 @@ fn main() -> ExitCode {
     })
 }
 
+/// Whether `--isolate` or its contrary stands before the command, where it would be the window's own; it is taken away.
+fn taken_from_the_front(words: &mut Vec<OsString>) -> Option<bool> {
+    let asked = match words.get(1)? {
+        word if word == isolation::ARGUMENT => true,
+        word if word == isolation::NOT => false,
+        _ => return None,
+    };
+    words.remove(1);
+    Some(asked)
+}
+
 /// Begins to read files in processes of their own, where that was asked for or is usual for the command. There is one
 /// thread yet.
 ///
 /// # Errors
 /// In words, where it was asked for and cannot be.
-fn isolate(arguments: &Arguments, asked: bool) -> Result<(), &'static str> {
+fn isolate(arguments: &Arguments) -> Result<(), &'static str> {
     if arguments.no_isolate {
         return Ok(());
     }
+    let asked = arguments.isolate || !arguments.reads.is_empty();
     let is_usual = match &arguments.command {
         // The window asks its settings first.
         None => false,
         Some(Command::Render(_)) => true,
-        // Who names a folder has not looked at each of its files.
-        Some(command) => command.targets().iter().any(|target| cli::is_plain_folder(target)),
+        // Who names a folder of any files has not looked at each of them.
+        Some(command) => {
+            let paths = command.targets().iter().map(|target| cli::split_target(target).0);
+            !asked && paths.into_iter().any(|path| path.is_dir() && isolation::is_of_any_files(&path))
+        }
     };
     if asked || is_usual || arguments.command.is_none() {
         isolation::prepare();

@@ -111,6 +111,11 @@ impl Budget {
         self.used.load(Relaxed)
     }
 
+    /// How much of it is in use and cannot be dropped.
+    pub fn reserved(&self) -> usize {
+        self.reserved.load(Relaxed)
+    }
+
     /// Allows another `most`; what is beyond it goes at once.
     pub fn allow(&self, most: usize) {
         self.most.store(most, Relaxed);

@@ -161,8 +161,8 @@ fn not_opened(error: std::io::Error, path: &Path) -> Error {
                 refused.push(path.to_owned());
             }
             Error::refused(
-                "it lies outside of the document's folder, which is all that its reader may open; --reads FOLDER \
-                 allows more",
+                "it lies outside of the document's folder, which is all that its reader may open; \
+                 another folder can be allowed",
             )
         }
         _ => error.into(),

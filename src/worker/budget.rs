@@ -1,55 +1,75 @@
-//! The one budget for decoded bytes ([`DECODED`]) that workers share with this process: each tells with its answers how much
-//! it keeps. Where all of it is more than may be kept, those give back whose documents were used longest ago.
+//! The one budget for decoded bytes ([`DECODED`]) that workers share with this process. Each tells how much it keeps, and how
+//! much of that is in use; where all of it is more than may be kept, those give back whose documents were used longest ago.
 
 use super::calls::Request;
 use super::connection::Connection;
+use super::limits;
 use crate::bytes::cache::DECODED;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-/// The workers that there are, and some that are gone.
-static ALL: Mutex<Vec<Weak<Connection>>> = Mutex::new(Vec::new());
+/// The workers that live, and what each keeps. Held shortly, and by nobody who waits for anything.
+static SHARES: Mutex<Vec<Share>> = Mutex::new(Vec::new());
+/// Bytes that all of them keep.
+static TOTAL: AtomicU64 = AtomicU64::new(0);
 /// Counts what is asked of all of them.
 static CLOCK: AtomicU64 = AtomicU64::new(1);
 
-/// What all of them keep.
-static TOTAL: AtomicU64 = AtomicU64::new(0);
-
 /// What one worker keeps.
-#[derive(Default)]
-pub(super) struct Share {
-    bytes: AtomicU64,
+struct Share {
+    connection: Weak<Connection>,
     /// When it was asked for something last, by [`CLOCK`].
-    used: AtomicU64,
+    used: Arc<AtomicU64>,
+    kept: Kept,
+    /// What it was told may be kept in all.
+    most: u64,
+    given: Given,
 }
 
-impl Drop for Share {
-    fn drop(&mut self) {
-        self.keeps(0);
-    }
+/// Decoded bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Kept {
+    /// All that are kept.
+    pub(super) bytes: u64,
+    /// Of these, those in use, which cannot be given back.
+    pub(super) reserved: u64,
 }
 
-impl Share {
-    /// From now on it keeps so many bytes; those before.
-    pub(super) fn keeps(&self, bytes: u64) -> u64 {
-        let before = self.bytes.swap(bytes, Ordering::Relaxed);
-        TOTAL.fetch_add(bytes, Ordering::Relaxed);
-        TOTAL.fetch_sub(before, Ordering::Relaxed);
-        before
-    }
-
-    /// Something is asked of it.
-    pub(super) fn touch(&self) {
-        self.used.store(CLOCK.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
-    }
+/// Whether a worker gives back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Given {
+    /// As far as is known it has something to give.
+    Willing,
+    /// It was asked to keep no more than this, and has not answered yet.
+    Asked(u64),
+    /// It has answered; what it keeps now stays, until it says something new.
+    Done,
 }
 
-/// From now on this worker counts.
-pub(super) fn enter(connection: &Arc<Connection>) {
-    let mut all = ALL.lock();
-    all.retain(|one| one.strong_count() > 0);
-    all.push(Arc::downgrade(connection));
+/// From now on a worker counts, which was told that it may keep `most` bytes when it was started; its clock.
+pub(super) fn enter(connection: &Arc<Connection>, most: u64, used: &Arc<AtomicU64>) {
+    touch(used);
+    let share = Share {
+        connection: Arc::downgrade(connection),
+        used: used.clone(),
+        kept: Kept::default(),
+        most,
+        given: Given::Willing,
+    };
+    SHARES.lock().push(share);
+}
+
+/// Something is asked of the worker of this clock.
+pub(super) fn touch(used: &AtomicU64) {
+    used.store(CLOCK.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+}
+
+/// The worker of this clock has ended.
+pub(super) fn leave(used: &Arc<AtomicU64>) {
+    let mut shares = SHARES.lock();
+    shares.retain(|share| !Arc::ptr_eq(&share.used, used));
+    count(&shares);
 }
 
 /// Decoded bytes that workers keep.
@@ -59,53 +79,77 @@ pub fn kept() -> u64 {
 
 /// The numbers of the processes that have a document.
 pub fn processes() -> Vec<u32> {
-    living().iter().filter_map(|one| one.process_id()).collect()
+    let living: Vec<_> = SHARES.lock().iter().map(|share| share.connection.clone()).collect();
+    living.iter().filter_map(|one| one.upgrade()?.process_id()).collect()
 }
 
-/// Tells all workers how much may be kept, after that of this process was changed.
-pub fn tell_budget() {
+/// What the worker of this clock says of what it keeps; `asked`, where that is an answer.
+pub(super) fn note(used: &Arc<AtomicU64>, kept: Kept, asked: bool) {
+    let mut shares = SHARES.lock();
+    if let Some(share) = shares.iter_mut().find(|share| Arc::ptr_eq(&share.used, used)) {
+        // It is believed as far as it may take memory at all.
+        let bytes = kept.bytes.min(limits::MEMORY);
+        share.kept = Kept { bytes, reserved: kept.reserved.min(bytes) };
+        share.given = match (asked, share.given) {
+            (true, _) => Given::Done,
+            (false, given @ Given::Asked(_)) => given,
+            (false, _) => Given::Willing,
+        };
+    }
+    count(&shares);
+    drop(shares);
+    make_room();
+}
+
+fn count(shares: &[Share]) {
+    let total = shares.iter().map(|share| share.kept.bytes).fold(0, u64::saturating_add);
+    TOTAL.store(total, Ordering::Relaxed);
+}
+
+/// Has those give back that were used longest ago, as far as more is kept than may be; tells those that do not know it how
+/// much that is. To be called when this process keeps more or may keep another amount; workers that say something call it.
+pub fn make_room() {
     let most = DECODED.most() as u64;
-    living().iter().for_each(|one| one.send_soon(&Request::Keep { most, now: most }));
-    make_room();
-}
-
-/// A worker says how much it keeps.
-pub(super) fn note(connection: &Connection, bytes: u64) {
-    // It is believed as far as it may.
-    connection.share.keeps(bytes.min(DECODED.most() as u64));
-    make_room();
-}
-
-fn living() -> Vec<Arc<Connection>> {
-    ALL.lock().iter().filter_map(Weak::upgrade).filter(|one| !one.is_dead()).collect()
-}
-
-/// Has those give back that were used longest ago, as far as more is kept than may be.
-fn make_room() {
-    let (most, here) = (DECODED.most() as u64, DECODED.used() as u64);
-    if kept().saturating_add(here) <= most {
+    // Connections that are let go of end processes: after the lock.
+    let mut asked = Vec::new();
+    let mut shares = SHARES.lock();
+    if kept().saturating_add(DECODED.used() as u64) <= most && shares.iter().all(|share| share.most == most) {
         return;
     }
-    let mut all = living();
-    all.sort_by_key(|one| one.share.used.load(Ordering::Relaxed));
-    let sizes: Vec<u64> = all.iter().map(|one| one.share.bytes.load(Ordering::Relaxed)).collect();
-    for (one, now) in all.iter().zip(rests(&sizes, most.saturating_sub(here))) {
-        if now < one.share.keeps(now) {
-            one.send_soon(&Request::Keep { most, now });
+    shares.sort_by_key(|share| share.used.load(Ordering::Relaxed));
+    let sizes: Vec<_> = shares.iter().map(|share| (share.kept, share.given)).collect();
+    for (share, now) in shares.iter_mut().zip(asks(&sizes, most.saturating_sub(DECODED.used() as u64))) {
+        if now.is_none() && share.most == most {
+            continue;
         }
+        let Some(connection) = share.connection.upgrade() else { continue };
+        // What does not arrive is asked again with the next word of anybody.
+        if connection.send_soon(&Request::Keep { most, now: now.unwrap_or(most) }) {
+            (share.most, share.given) = (most, Given::Asked(now.unwrap_or(share.kept.bytes)));
+        }
+        asked.push(connection);
     }
+    drop(shares);
+    asked.iter().for_each(Connection::listen);
 }
 
-/// What each of these keeps, the one that was used longest ago first, so that all of it is `most` at most.
-fn rests(sizes: &[u64], most: u64) -> Vec<u64> {
-    let total = sizes.iter().copied().fold(0, u64::saturating_add);
-    let mut excess = total.saturating_sub(most);
-    let rest = |size: &u64| {
-        let gone = excess.min(*size);
-        excess -= gone;
-        size - gone
+/// What each of these is asked to keep, if anything, the one that was used longest ago first, so that all of it is `most`.
+fn asks(sizes: &[(Kept, Given)], most: u64) -> Vec<Option<u64>> {
+    let expected = |(kept, given): &(Kept, Given)| match given {
+        Given::Asked(now) => kept.bytes.min(*now),
+        _ => kept.bytes,
     };
-    sizes.iter().map(rest).collect()
+    let total = sizes.iter().map(expected).fold(0, u64::saturating_add);
+    let mut excess = total.saturating_sub(most);
+    let ask = |(kept, given): &(Kept, Given)| {
+        let gives = match given {
+            Given::Willing => excess.min(kept.bytes - kept.reserved),
+            _ => 0,
+        };
+        excess -= gives;
+        (gives > 0).then(|| kept.bytes - gives)
+    };
+    sizes.iter().map(ask).collect()
 }
 
 #[cfg(test)]
@@ -113,11 +157,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn those_that_were_used_longest_ago_give_back() {
-        assert_eq!(rests(&[5, 7, 9], 21), [5, 7, 9]);
-        assert_eq!(rests(&[5, 7, 9], 20), [4, 7, 9]);
-        assert_eq!(rests(&[5, 7, 9], 10), [0, 1, 9]);
-        assert_eq!(rests(&[5, 7, 9], 0), [0, 0, 0]);
-        assert_eq!(rests(&[], 3), [0; 0]);
+    fn those_that_were_used_longest_ago_give_back_what_is_not_in_use() {
+        let willing = |bytes, reserved| (Kept { bytes, reserved }, Given::Willing);
+        let three = [willing(5, 0), willing(7, 3), willing(9, 0)];
+        assert_eq!(asks(&three, 21), [None, None, None]);
+        assert_eq!(asks(&three, 20), [Some(4), None, None]);
+        assert_eq!(asks(&three, 10), [Some(0), Some(3), Some(7)]);
+        assert_eq!(asks(&three, 0), [Some(0), Some(3), Some(0)]);
+        // Who was asked is not asked again, and counts as if it had done what it was asked for.
+        let (asked, done) = ((three[0].0, Given::Asked(1)), (three[1].0, Given::Done));
+        assert_eq!(asks(&[asked, done, three[2]], 17), [None, None, None]);
+        assert_eq!(asks(&[asked, done, three[2]], 15), [None, None, Some(7)]);
     }
 }

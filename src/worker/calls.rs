@@ -226,8 +226,8 @@ pub(super) enum Event {
     Ask { ask: u64, wanted: Wanted },
     /// The document names these, which the worker may not open.
     Refused { paths: Vec<PathBuf> },
-    /// So many decoded bytes are kept now.
-    Kept { bytes: u64 },
+    /// So many decoded bytes are kept now, of which so many are in use; whether that was asked for.
+    Kept { bytes: u64, reserved: u64, asked: bool },
 }
 
 choice!(Event {
@@ -237,7 +237,7 @@ choice!(Event {
     3 State { request, ordinal, state };
     4 Ask { ask, wanted };
     5 Refused { paths };
-    6 Kept { bytes };
+    6 Kept { bytes, reserved, asked };
 });
 
 /// What a worker says of a document that it opened.

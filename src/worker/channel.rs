@@ -110,8 +110,12 @@ impl Receiver {
         if received.bytes == 0 {
             return Ok(None);
         }
-        if received.flags.intersects(ReturnFlags::TRUNC | ReturnFlags::CTRUNC) {
+        if received.flags.contains(ReturnFlags::TRUNC) {
             return Err(wrong("a message is too long"));
+        }
+        // Where no more files can be open here, whoever waits for them is told that there are none.
+        if received.flags.contains(ReturnFlags::CTRUNC) {
+            descriptors.clear();
         }
         let body = self.0.get(..received.bytes - 1).unwrap_or_default();
         match head {

@@ -1,7 +1,7 @@
 //! The conversation with one worker: requests that wait for their answers, whoever of those who wait taking in what
 //! arrives for all.
 
-use super::budget::{self, Share};
+use super::budget::{self, Kept};
 use super::calls::{Event, Opening, Priority, Request, Wanted};
 use super::channel::{self, Message, Receiver};
 use super::link::Handle;
@@ -19,7 +19,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
@@ -118,13 +118,12 @@ pub(super) struct Connection {
     /// Held by the one that takes in what arrives.
     receiver: Mutex<Receiver>,
     released: Mutex<Vec<Key>>,
-    temporary: AtomicUsize,
     /// Programs that decode for the worker.
     decoders: Mutex<Vec<std::process::Child>>,
     /// Folders of what the document names and the worker may not open.
     refused: Mutex<Vec<PathBuf>>,
-    /// Decoded bytes that it keeps.
-    pub(super) share: Share,
+    /// Which it is in the budget, and when it was asked for something last.
+    used: Arc<AtomicU64>,
 }
 
 impl Connection {
@@ -148,14 +147,14 @@ impl Connection {
             news: Condvar::new(),
             receiver: Mutex::new(Receiver::new()),
             released: Mutex::default(),
-            temporary: AtomicUsize::new(0),
             decoders: Mutex::default(),
             refused: Mutex::default(),
-            share: Share::default(),
+            used: Arc::default(),
         });
-        connection.share.touch();
-        budget::enter(&connection);
+        let most = opening.cached;
         connection.send(&Request::Open { id: Self::OPEN, opening: Box::new(opening) });
+        // From here on it takes other messages, too.
+        budget::enter(&connection, most, &connection.used);
         Ok(connection)
     }
 
@@ -189,7 +188,7 @@ impl Connection {
     ) -> Result<Answer, Failure> {
         task.check()?;
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        self.share.touch();
+        budget::touch(&self.used);
         self.waiting.lock().slots.insert(id, Slot::new(task));
         self.tell_released(RELEASED);
         let mut bytes = Request::head(id, key, budget, priority);
@@ -254,6 +253,8 @@ impl Connection {
             let reason = format!("it gave no sign of progress for {seconds} seconds");
             self.process.kill();
             waiting.dead = Some(Failure::Died(reason));
+            drop(waiting);
+            self.has_ended();
         }
         None
     }
@@ -301,7 +302,7 @@ impl Connection {
 
     /// It keeps nothing any more, and answers nothing.
     fn has_ended(&self) {
-        self.share.keeps(0);
+        budget::leave(&self.used);
         self.news.notify_all();
     }
 
@@ -381,16 +382,19 @@ impl Connection {
                 }
             }
             Event::Ask { ask, wanted } => self.give(ask, &wanted),
-            Event::Kept { bytes } => budget::note(self, bytes),
+            Event::Kept { bytes, reserved, asked } => {
+                budget::note(&self.used, Kept { bytes, reserved }, asked);
+            }
             Event::Refused { paths } => {
                 let mut refused = self.refused.lock();
                 let room = limits::REFUSED.saturating_sub(refused.len());
-                // A folder that is named is asked for itself, a file by its folder.
+                // A folder that is named is asked for itself, a file by its folder, a link by what it leads to.
+                let real = paths.into_iter().map(|path| std::fs::canonicalize(&path).unwrap_or(path));
                 let folder = |path: PathBuf| match path.is_dir() {
                     true => Some(path),
                     false => path.parent().map(Path::to_owned),
                 };
-                refused.extend(paths.into_iter().filter_map(folder).take(room));
+                refused.extend(real.filter_map(folder).take(room));
             }
         }
         Ok(())
@@ -411,7 +415,8 @@ impl Connection {
     /// Gives the worker what it cannot make.
     fn give(&self, ask: u64, wanted: &Wanted) {
         let given = match wanted {
-            Wanted::Temporary(what) => self.temporary_file(what),
+            // How many there are at a time its number of open files bounds.
+            Wanted::Temporary(what) => temporary(what).map(|file| vec![file.into()]),
             Wanted::Decoder(is_still, layout) => self.decoder(*is_still, layout),
         };
         match given {
@@ -421,16 +426,6 @@ impl Connection {
                 self.send_bytes(&bytes, &descriptors);
             }
             Err(error) => self.send(&Request::Given { ask, error: Some(error) }),
-        }
-    }
-
-    fn temporary_file(&self, what: &str) -> Result<Vec<OwnedFd>> {
-        let count = self.temporary.fetch_add(1, Ordering::Relaxed);
-        match count < limits::TEMPORARY {
-            true => Ok(vec![temporary(what)?.into()]),
-            false => {
-                Err(Error::limit(format!("more than {} temporary files for one document", limits::TEMPORARY)))
-            }
         }
     }
 
@@ -475,9 +470,14 @@ impl Connection {
         self.send_bytes(&Out::plain(request), &[]);
     }
 
-    /// Sends what need not arrive: where the worker does not take it at once, it is not said.
-    pub(super) fn send_soon(&self, request: &Request) {
-        let _ = channel::send(self.process.socket(), &Out::plain(request), &[], false);
+    /// Sends what need not arrive; whether the worker took it at once.
+    pub(super) fn send_soon(&self, request: &Request) -> bool {
+        channel::send(self.process.socket(), &Out::plain(request), &[], false).is_ok()
+    }
+
+    /// Has somebody take in soon what it says, where nobody waits for it.
+    pub(super) fn listen(self: &Arc<Self>) {
+        let _ = warden().send((Arc::downgrade(self), Instant::now() + limits::TICK));
     }
 
     /// Sends; where that fails the worker is dead, which those who wait are told.
@@ -490,6 +490,7 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
+        budget::leave(&self.used);
         for decoder in self.decoders.get_mut() {
             let _ = decoder.kill();
             let _ = decoder.wait();

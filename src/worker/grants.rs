@@ -12,6 +12,13 @@ pub(super) fn folders(spec: &Spec, more: &[PathBuf]) -> Vec<PathBuf> {
     all
 }
 
+/// The folders of filters that the user gave libhdf5, and where it looks for them otherwise.
+pub(super) fn plugins() -> Vec<PathBuf> {
+    let named = std::env::var_os("HDF5_PLUGIN_PATH").filter(|named| !named.is_empty());
+    let usual = || vec![PathBuf::from("/usr/local/hdf5/lib/plugin")];
+    named.map_or_else(usual, |named| std::env::split_paths(&named).collect())
+}
+
 fn own(spec: &Spec) -> Vec<PathBuf> {
     let path = match spec {
         Spec::Path(path) | Spec::Part { path, .. } => path,
@@ -48,16 +55,23 @@ fn own_folder(path: &Path) -> PathBuf {
     }
 }
 
+/// How the folders of what a hub has begin.
+const HUB: [&str; 3] = ["models--", "datasets--", "spaces--"];
+
 /// Where the files of a model hub's snapshot are: `MODEL/snapshots/REVISION` has links into `MODEL/blobs`, which is as
 /// much the document's own as the links are.
 /// Layout: <https://huggingface.co/docs/huggingface_hub/guides/manage-cache>.
 fn contents_of_snapshot(folder: &Path) -> Option<PathBuf> {
     let real = std::fs::canonicalize(folder).ok()?;
     let snapshots =
-        real.ancestors().skip(1).find(|above| above.file_name().is_some_and(|n| n == "snapshots"))?;
-    let contents = snapshots.parent()?.join("blobs");
+        real.ancestors().find(|above| above.file_name().is_some_and(|name| name == "snapshots"))?;
+    let model = snapshots.parent()?;
+    let name = model.file_name()?.to_str()?;
+    let is_of_a_hub = HUB.iter().any(|kind| name.starts_with(kind));
+    let contents = model.join("blobs");
     // A link would lead wherever it wants.
-    std::fs::symlink_metadata(&contents).is_ok_and(|meta| meta.is_dir()).then_some(contents)
+    let is_there = std::fs::symlink_metadata(&contents).is_ok_and(|meta| meta.is_dir());
+    (is_of_a_hub && is_there).then_some(contents)
 }
 
 /// Whether a folder holds the life of a user rather than a data set: the root, the home folder, and what lies above it.
@@ -131,6 +145,11 @@ mod tests {
             assert!(covers(&spec, &[], &model.join("blobs/abc")), "{name}");
             assert!(!covers(&spec, &[], &root.path().join("secret")), "{name}");
         }
+        // Folders of these names that are no hub's.
+        let other = root.path().join("hub");
+        std::fs::create_dir_all(other.join("snapshots/x")).unwrap();
+        std::fs::create_dir(other.join("blobs")).unwrap();
+        assert!(!covers(&Spec::Path(other.join("snapshots/x")), &[], &other.join("blobs")));
         // Contents that lie elsewhere are not the model's.
         std::fs::rename(model.join("blobs"), root.path().join("elsewhere")).unwrap();
         std::os::unix::fs::symlink("../elsewhere", model.join("blobs")).unwrap();

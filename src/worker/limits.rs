@@ -50,11 +50,8 @@ pub(super) const TICK: Duration = Duration::from_millis(50);
 /// Requests that a worker works on at the same time; more of them wait. The window asks with as many threads at most.
 pub(super) const THREADS: usize = 64;
 
-/// Open files of a worker: the parts of a data set, one descriptor each.
+/// Open files of a worker: the parts of a data set and temporary files, one descriptor each.
 pub(super) const FILES: u64 = 4_096;
-
-/// Temporary files that one worker may have asked for: a decompressed stream each.
-pub(super) const TEMPORARY: usize = 256;
 
 /// Programs that decode video for one worker at the same time: one a track that is looked at, and one that waits for the next
 /// jump.

@@ -239,7 +239,7 @@ impl Link {
             options: self.options.clone(),
             memory: self.limits.memory(),
             cached: cache::DECODED.most() as u64,
-            folders: grants::folders(&self.spec, &self.limits.reads),
+            folders: [grants::folders(&self.spec, &self.limits.reads), grants::plugins()].concat(),
         };
         let connection = Connection::start(opening, life.generation, &self.limits)?;
         life.connection = Some(connection.clone());

@@ -98,7 +98,7 @@ fn files() -> Result<()> {
 /// Asks for as many temporary files as there can be.
 fn temporaries() -> Result<()> {
     let mut held = Vec::new();
-    for _ in 0..=super::limits::TEMPORARY {
+    for _ in 0..=super::limits::FILES {
         held.push(crate::bytes::stream::temporary("a test")?);
     }
     Err(Error::bug(format!("there are {} temporary files", held.len())))

@@ -106,9 +106,17 @@ fn start(program: &PathBuf) -> Result<Process> {
         .arg(ARGUMENT)
         .env_clear()
         .envs(std::env::vars_os().filter(|(name, _)| {
-            ["LANG", "PATH", "RUST_BACKTRACE", "RAYON_NUM_THREADS", "TZ", "LD_LIBRARY_PATH"]
-                .iter()
-                .any(|kept| name == kept)
+            [
+                "LANG",
+                "PATH",
+                "RUST_BACKTRACE",
+                "RAYON_NUM_THREADS",
+                "TZ",
+                "LD_LIBRARY_PATH",
+                "HDF5_PLUGIN_PATH",
+            ]
+            .iter()
+            .any(|kept| name == kept)
         }))
         .stdin(Stdio::from(there))
         .stdout(Stdio::null())

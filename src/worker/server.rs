@@ -23,7 +23,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::collections::{HashMap, VecDeque};
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Instant;
 
@@ -42,7 +42,7 @@ struct Worker {
     arrived: Condvar,
     asks: AtomicU64,
     /// Decoded bytes that were said to be kept.
-    kept: AtomicUsize,
+    kept: Mutex<usize>,
 }
 
 #[derive(Default)]
@@ -136,6 +136,7 @@ fn take_messages(receiver: &mut Receiver) -> ExitCode {
         if !is_idle && told.elapsed() >= limits::TICK {
             told = Instant::now();
             tell_progress();
+            tell_kept(false);
         }
     }
 }
@@ -154,6 +155,7 @@ fn take(mut message: Message) {
             if let Some(registry) = WORKER.registry.get() {
                 registry.release(&keys);
             }
+            tell_kept(false);
         }
         Ok(Request::Given { ask, error }) => {
             let given = error.map_or(Ok(std::mem::take(&mut message.descriptors)), Err);
@@ -166,7 +168,7 @@ fn take(mut message: Message) {
             let bytes = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
             cache::DECODED.allow(bytes(now.min(most)));
             cache::DECODED.allow(bytes(most));
-            WORKER.kept.store(cache::DECODED.used(), Ordering::Relaxed);
+            tell_kept(true);
         }
         // What opens a document comes once, and first.
         Ok(Request::Open { .. }) | Err(_) => std::process::exit(1),
@@ -190,7 +192,9 @@ fn asked(wanted: Wanted) -> Result<Vec<OwnedFd>> {
 
 fn temporary_file(what: &str) -> Result<std::fs::File> {
     let file = asked(Wanted::Temporary(what.to_owned()))?.pop();
-    file.map(Into::into).ok_or_else(|| Error::bug("a temporary file did not arrive"))
+    let full =
+        || Error::limit(format!("more than {} open and temporary files for one document", limits::FILES));
+    file.map(Into::into).ok_or_else(full)
 }
 
 fn decoder(purpose: ffmpeg::Purpose, layout: &str) -> Result<ffmpeg::Pipes> {
@@ -302,20 +306,24 @@ fn finish(id: u64, budget: u64, answered: Result<(Vec<u8>, Option<Error>)>) {
         }
         None => Ok(bytes),
     });
-    tell_kept();
+    tell_kept(false);
     match bytes {
         Ok(bytes) => say(&bytes, true),
         Err(error) => tell(&Event::Failed { id, error }, true),
     }
 }
 
-/// How much is kept of what was decoded, where that is news.
-fn tell_kept() {
+/// How much is kept of what was decoded, where that is news or was `asked` for. Where it does not fit now it is said later.
+fn tell_kept(asked: bool) {
+    // What is said later was measured later.
+    let mut told = WORKER.kept.lock();
     let now = cache::DECODED.used();
-    let told = WORKER.kept.load(Ordering::Relaxed);
-    if now.abs_diff(told) >= limits::KEPT || (now == 0) != (told == 0) {
-        WORKER.kept.store(now, Ordering::Relaxed);
-        tell(&Event::Kept { bytes: now as u64 }, true);
+    if !asked && now.abs_diff(*told) < limits::KEPT && (now == 0) == (*told == 0) {
+        return;
+    }
+    let (bytes, reserved) = (now as u64, cache::DECODED.reserved() as u64);
+    if channel::send(socket(), &Out::plain(&Event::Kept { bytes, reserved, asked }), &[], false).is_ok() {
+        *told = now;
     }
 }
 
@@ -390,7 +398,12 @@ fn told(document: Document) -> Opened {
 /// What the document names and this process may not open, in a sentence.
 pub(super) fn refusals() -> Option<String> {
     let paths = source::take_refused();
-    let refused: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    // A link is told with what it leads to, which is what may be allowed.
+    let told = |path: &std::path::PathBuf| match std::fs::read_link(path) {
+        Ok(to) => format!("{} ({})", path.display(), to.display()),
+        Err(_) => path.display().to_string(),
+    };
+    let refused: Vec<String> = paths.iter().map(told).collect();
     (!refused.is_empty()).then(|| {
         tell(&Event::Refused { paths }, true);
         format!(

@@ -30,6 +30,11 @@ pub(super) fn put(program: PathBuf, process: Process) {
     *SPARE.lock() = Some((program, process));
 }
 
+/// Ends the one that is ready.
+pub(super) fn drop_it() {
+    drop(SPARE.lock().take());
+}
+
 /// From now on one worker waits for the next document.
 pub(super) fn keep(program: &Path) {
     *KEPT.lock() = Some(program.to_owned());

@@ -101,7 +101,10 @@ impl StatusBar {
         let memory = self.memory.clone();
         // The end of a job wakes the window; that frame comes within the three seconds and asks no more.
         if first || !jobs.list().is_empty() || memory.lock().is_some() {
-            jobs.run("", Priority::Background, move |_| *memory.lock() = resident());
+            jobs.run("", Priority::Background, move |_| {
+                crate::isolation::make_room();
+                *memory.lock() = resident();
+            });
         }
     }
 }

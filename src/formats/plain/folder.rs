@@ -119,7 +119,7 @@ fn is_worth(format: &Format) -> bool {
     !matches!(format.id, "bytes" | "known" | "folder")
 }
 
-/// The place of an entry. Links are followed wherever they lead: they are the user's own (model
+/// The place of an entry. Links are followed wherever they lead, as far as this process may: they are the user's own (model
 /// caches consist of them), not words in a file.
 fn place(folder: &Source, name: &str) -> Result<std::path::PathBuf> {
     let path = folder.path().ok_or_else(|| Error::bug("a folder without a path"))?;

@@ -79,7 +79,7 @@ impl App {
         let most = self.settings.memory_bytes();
         self.jobs.run("", Priority::Background, move |_| {
             DECODED.allow(most);
-            crate::isolation::tell_budget();
+            crate::isolation::make_room();
         });
     }
 }
