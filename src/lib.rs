@@ -105,7 +105,8 @@
 //!
 //! # Invariants
 //! 1. The library does not know egui; formats do not know each other.
-//! 2. Only [`source`](bytes::source) opens files for reading and maps memory.
+//! 2. Only [`source`](bytes::source) opens files for reading and maps memory; what systems do in ways of their own stands in
+//!    `bytes::system`.
 //! 3. Opening reads headers, never values; reading takes a range and gives owned data. (Single buffers over
 //!    [`OWNED`](bytes::source::OWNED) bytes of a mapped file are views of its map: scans read such, nothing that is drawn.)
 //! 4. Whatever can touch bytes takes a [`Task`]; code that draws never has one.

@@ -55,7 +55,11 @@ impl Level {
 /// # Errors
 /// Where the system refuses what it knows.
 pub(super) fn enter(folders: &[PathBuf], memory: u64) -> Result<Level> {
-    let failed = |what: &str| Error::io(format!("the reader's process cannot be shut in: {what}"));
+    let failed = |what: &str| {
+        Error::io(format!(
+            "the reader's process cannot be shut in: {what}; --no-isolate reads files without it"
+        ))
+    };
     let limit = |resource, most: u64| {
         // Who started this program may have set a limit that is lower.
         let most = getrlimit(resource).maximum.map_or(most, |known| known.min(most));
