@@ -602,6 +602,23 @@ fn a_file_outside_of_the_folder_is_refused_and_said_to_be() {
     assert!(!allowed.contains("outside"), "{allowed}");
 }
 
+#[test]
+fn what_a_link_leads_to_is_what_may_be_allowed() {
+    let root = tempfile::tempdir().unwrap();
+    let (set, elsewhere) = (root.path().join("set"), root.path().join("elsewhere"));
+    small(&set);
+    std::fs::create_dir(&elsewhere).unwrap();
+    std::fs::write(elsewhere.join("far.csv"), "a\n1\n").unwrap();
+    std::os::unix::fs::symlink(elsewhere.join("far.csv"), set.join("link.csv")).unwrap();
+    let task = Task::new();
+    let document = worker::open(&task, &set, &Options::default(), &limits()).unwrap();
+    let children = document.root.child_page(&task, 0..10).unwrap();
+    let resolved = children.iter().map(|child| child.resolved(&task));
+    let problems = resolved.filter(|node| node.as_ref().is_ok_and(|node| node.problem.is_some())).count();
+    assert_eq!(problems, 1);
+    assert_eq!(worker::refused_to(&document.source), [elsewhere.canonicalize().unwrap()]);
+}
+
 /// An archive among the fixtures.
 fn archive() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/zip");

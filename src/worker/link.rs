@@ -356,15 +356,15 @@ impl Handle {
             let called = self
                 .key_in(&connection, task)
                 .and_then(|key| connection.call(task, key, &bytes, budget, priority, patience));
-            if let Tried::Done(answer) = self.link.attempt(&connection, called)? {
+            let attempt = self.link.attempt(&connection, called);
+            self.link.note_refusals(&connection);
+            if let Tried::Done(answer) = attempt? {
                 let made = Arc::new(Made {
                     call: Some((self.clone(), bytes.clone(), budget)),
                     at: Mutex::new(Birth { generation: connection.generation, request: answer.request }),
                 });
                 let adopter = Adopter { link: self.link.clone(), made, connection: connection.clone() };
-                let understood = self.link.understood(&connection, read(&answer, &adopter));
-                self.link.note_refusals(&connection);
-                return understood;
+                return self.link.understood(&connection, read(&answer, &adopter));
             }
         }
     }

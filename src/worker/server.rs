@@ -281,6 +281,8 @@ fn do_job(job: Job, task: &Task) {
                 (_, None) => Err(Error::bug("what was asked for was not kept")),
                 (_, Some(object)) => guarded(|| answers::answer(&object, *call, task, registry, &mut out)),
             };
+            // Those that no node says, too: of what failed, or was only looked at.
+            drop(refusals());
             let answered = answered.map(|()| (std::mem::take(&mut out.bytes), out.fault.take()));
             for (key, state) in registry.news_after(key, limits::FOUND) {
                 tell(&Event::State { request: key.0, ordinal: key.1, state }, true);

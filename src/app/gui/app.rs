@@ -15,7 +15,7 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use egui::{CentralPanel, Context, Frame, Margin, Panel, Ui};
-use gander::jobs::Jobs;
+use gander::jobs::{Jobs, Priority};
 
 use super::commands::{self, Action, CommandId};
 use super::dialogs::Dialogs;
@@ -76,6 +76,8 @@ pub(crate) struct App {
     narrow_inspector: bool,
     /// The font for characters that the program's own do not have.
     system_font: SystemFont,
+    /// Whether a process is ready for the next file.
+    is_prepared: bool,
     /// The number of the tab and the subject that the explorer was last brought to.
     followed: Option<(u64, String)>,
     /// For how many more frames its row is looked for, while what is above it is being unfolded.
@@ -119,6 +121,7 @@ impl App {
             },
             palette: Palette::default(),
             system_font: SystemFont::default(),
+            is_prepared: false,
             keyed: true,
             dialogs: Dialogs::default(),
             exports: Exports::new(&jobs),
@@ -367,6 +370,15 @@ impl App {
         }
     }
 
+    /// Makes a process ready for the next file, once the first view has what it shows: both would take longer together.
+    fn prepare_next_reader(&mut self, frame: u64) {
+        let is_waiting = || self.jobs.list().iter().any(|job| job.priority == Priority::View);
+        if !self.is_prepared && frame > 0 && !is_waiting() {
+            self.is_prepared = true;
+            crate::isolation::prepare_next();
+        }
+    }
+
     fn say(&mut self, ctx: &Context, words: impl Into<String>) {
         let now = ctx.input(|input| input.time);
         self.status_bar.notice(words.into(), now);
@@ -376,9 +388,7 @@ impl App {
 impl eframe::App for App {
     fn ui(&mut self, ui: &mut Ui, _frame: &mut eframe::Frame) {
         self.frame(ui);
-        if ui.ctx().cumulative_frame_nr() == 1 {
-            crate::isolation::prepare_next();
-        }
+        self.prepare_next_reader(ui.ctx().cumulative_frame_nr());
         // What is drawn depends on the system from here on.
         let ctx = ui.ctx().clone();
         if let Some(words) = self.system_font.step(&ctx, &self.jobs) {
