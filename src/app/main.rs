@@ -177,13 +177,14 @@ impl Command {
     /// What it reads, as it stands on the command line.
     fn targets(&self) -> &[String] {
         match self {
-            Command::Tree(args) => args.targets(),
-            Command::Show(args) => args.targets(),
-            Command::Stats(args) => args.targets(),
-            Command::Health(args) => args.targets(),
-            Command::Render(args) => args.targets(),
-            Command::Query(args) => args.targets(),
-            Command::Convert(args) => args.targets(),
+            Command::Tree(args) => &args.paths,
+            Command::Show(args) => std::slice::from_ref(&args.target),
+            Command::Stats(args) => std::slice::from_ref(&args.target),
+            Command::Health(args) => std::slice::from_ref(&args.target),
+            Command::Render(args) => std::slice::from_ref(&args.target),
+            Command::Query(args) => &args.paths,
+            // The last one is written.
+            Command::Convert(args) => args.paths.split_last().map_or(&[], |(_, read)| read),
             Command::Formats(_) => &[],
         }
     }

@@ -13,7 +13,7 @@ pub(crate) use windows::*;
 
 /// What makes a file the one that was opened.
 #[derive(PartialEq, Eq)]
-pub(crate) struct Identity {
+pub(crate) struct FileIdentity {
     /// What the file lies on; with `inode`, which file it is, whatever leads to it.
     pub(crate) device: u64,
     /// Its number there.

@@ -14,7 +14,7 @@ pub use journal::sweep;
 
 use crate::bytes::error::{Error, ErrorKind, Result};
 use crate::bytes::source::{self, Source};
-use crate::bytes::system::{self, Identity};
+use crate::bytes::system::{self, FileIdentity};
 use crate::bytes::task::Task;
 use crate::data::format::{Sink, copy_by_pieces};
 use std::ffi::OsString;
@@ -220,7 +220,7 @@ pub fn check_target(target: &Path, overwrite: bool) -> Result<PathBuf> {
         if !meta.is_file() && !here.is_symlink() {
             return Err(Error::unsupported("not a file, but a device, socket or pipe"));
         }
-        if Identity::at(&real).is_ok_and(|file| source::is_open(file.device, file.inode)) {
+        if FileIdentity::at(&real).is_ok_and(|file| source::is_open(file.device, file.inode)) {
             return Err(Error::io("it is a source of this conversion, or open: choose another name"));
         }
     }

@@ -18,7 +18,7 @@ pub use remux::{Coding, header, packet};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use parking_lot::Mutex;
-use pipes::{Input, Output};
+use pipes::{PipeReader, PipeWriter};
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read, Write};
 use std::process::{Child, Command, Stdio};
@@ -127,11 +127,11 @@ pub(crate) fn begin(purpose: Purpose, layout: &str) -> Result<(Child, Pipes)> {
 pub struct Decoder {
     /// The process, where this one started it.
     child: Option<Child>,
-    stdin: Option<Input>,
-    stdout: Option<Output>,
-    stderr: Option<Output>,
+    stdin: Option<PipeWriter>,
+    stdout: Option<PipeReader>,
+    stderr: Option<PipeReader>,
     /// Says when there is something to do.
-    bell: pipes::Bell,
+    readiness: pipes::Readiness,
     /// Bytes that wait to be written.
     input: VecDeque<u8>,
     /// Bytes of one frame.
@@ -165,12 +165,12 @@ impl Decoder {
             }
         };
         let failed = |error: std::io::Error| Error::io(format!("the pipes of ffmpeg: {error}"));
-        let bell = pipes::Bell::default();
-        let stdin = Some(Input::new(stdin, &bell).map_err(failed)?);
-        let stdout = Some(Output::new(stdout, &bell).map_err(failed)?);
-        let stderr = Some(Output::new(stderr, &bell).map_err(failed)?);
+        let readiness = pipes::Readiness::default();
+        let stdin = Some(PipeWriter::new(stdin, &readiness).map_err(failed)?);
+        let stdout = Some(PipeReader::new(stdout, &readiness).map_err(failed)?);
+        let stderr = Some(PipeReader::new(stderr, &readiness).map_err(failed)?);
         let (input, messages) = (VecDeque::new(), Vec::new());
-        Ok(Decoder { child, stdin, stdout, stderr, bell, input, size, messages })
+        Ok(Decoder { child, stdin, stdout, stderr, readiness, input, size, messages })
     }
 
     /// Bytes that go in first.
@@ -227,7 +227,7 @@ impl Decoder {
     /// Waits until a pipe can be used, a while at most.
     fn wait(&self) -> Result<()> {
         let stdin = self.stdin.as_ref().filter(|_| !self.input.is_empty());
-        let waited = self.bell.wait(self.stdout.as_ref(), stdin, PATIENCE);
+        let waited = self.readiness.wait(self.stdout.as_ref(), stdin, PATIENCE);
         waited.map_err(|error| Error::io(format!("ffmpeg: {error}")))
     }
 

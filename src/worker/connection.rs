@@ -1,7 +1,7 @@
 //! The conversation with one worker: requests that wait for their answers, whoever of those who wait taking in what
 //! arrives for all.
 
-use super::budget::{self, Kept};
+use super::budget::{self, Usage};
 use super::calls::{Event, Opening, Priority, Request, Wanted};
 use super::channel::{self, Message, Receiver};
 use super::link::Handle;
@@ -383,7 +383,7 @@ impl Connection {
             }
             Event::Ask { ask, wanted } => self.give(ask, &wanted),
             Event::Kept { bytes, reserved, asked } => {
-                budget::note(&self.used, Kept { bytes, reserved }, asked);
+                budget::note(&self.used, Usage { bytes, reserved }, asked);
             }
             Event::Refused { paths } => {
                 let mut refused = self.refused.lock();

@@ -32,7 +32,7 @@ pub(crate) struct Args {
     /// Files, folders, patterns or nodes (PATH#NODE), and at the end the file to write, or a folder for a file each; - reads
     /// from standard input or writes to standard output
     #[arg(required_unless_present_any = ["list", "recipe"], value_names = ["PATH[#NODE]", "OUT"])]
-    paths: Vec<String>,
+    pub(crate) paths: Vec<String>,
     /// The format to write; without it the extension of OUT decides. With --help: what can be set for it
     #[arg(long, value_name = "FORMAT")]
     to: Option<String>,
@@ -96,14 +96,6 @@ pub(crate) struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
-}
-
-impl Args {
-    /// What it reads.
-    pub(crate) fn targets(&self) -> &[String] {
-        // The last one is written.
-        self.paths.split_last().map_or(&[], |(_, read)| read)
-    }
 }
 
 /// Runs the command.

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// A file or folder, or one node of it: PATH#NODE
-    target: String,
+    pub(crate) target: String,
     /// The least severity that sets exit status 1
     #[arg(long, value_enum, default_value = "error", value_name = "SEVERITY")]
     fail_on: FailOn,
@@ -23,13 +23,6 @@ pub(crate) struct Args {
     report: ReportArgs,
     #[command(flatten)]
     opening: super::OpenArgs,
-}
-
-impl Args {
-    /// What it reads.
-    pub(crate) fn targets(&self) -> &[String] {
-        std::slice::from_ref(&self.target)
-    }
 }
 
 /// What sets the exit status.

@@ -22,7 +22,7 @@ pub(crate) struct Args {
     /// The statement: SELECT, WITH, VALUES, EXPLAIN, DESCRIBE or SHOW TABLES; files may be named in quotes
     sql: String,
     /// Files, folders or nodes (PATH#NODE); each is a table named after its stem
-    paths: Vec<String>,
+    pub(crate) paths: Vec<String>,
     /// Write the result to this file, in the format of its extension
     #[arg(short, long, value_name = "OUT")]
     out: Option<PathBuf>,
@@ -52,13 +52,6 @@ pub(crate) struct Args {
     threads: Option<usize>,
     #[command(flatten)]
     opening: super::OpenArgs,
-}
-
-impl Args {
-    /// What it reads.
-    pub(crate) fn targets(&self) -> &[String] {
-        &self.paths
-    }
 }
 
 /// Rows printed as text when none are asked for.

@@ -10,7 +10,7 @@ use gander::data::format::Options;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// A file, or one node of it: PATH#NODE
-    target: String,
+    pub(crate) target: String,
     /// Where the picture goes; it is a PNG
     #[arg(short, long, value_name = "OUT.png")]
     out: PathBuf,
@@ -22,13 +22,6 @@ pub(crate) struct Args {
     theme: String,
     #[command(flatten)]
     opening: super::OpenArgs,
-}
-
-impl Args {
-    /// What it reads.
-    pub(crate) fn targets(&self) -> &[String] {
-        std::slice::from_ref(&self.target)
-    }
 }
 
 /// A picture to be made.

@@ -30,7 +30,7 @@ type Notes = BTreeMap<usize, String>;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// A file, or one node of it: PATH#NODE
-    target: String,
+    pub(crate) target: String,
     /// Rows A..B, 0-based, end excluded; -5.. counts from the end
     #[arg(long, allow_hyphen_values = true)]
     rows: Option<String>,
@@ -55,13 +55,6 @@ pub(crate) struct Args {
     json: bool,
     #[command(flatten)]
     opening: super::OpenArgs,
-}
-
-impl Args {
-    /// What it reads.
-    pub(crate) fn targets(&self) -> &[String] {
-        std::slice::from_ref(&self.target)
-    }
 }
 
 /// Rows and lines printed when none are asked for.

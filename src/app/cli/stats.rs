@@ -19,7 +19,7 @@ use std::sync::Arc;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// A file or folder, or one node of it: PATH#NODE
-    target: String,
+    pub(crate) target: String,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -30,13 +30,6 @@ pub(crate) struct Args {
     report: ReportArgs,
     #[command(flatten)]
     opening: super::OpenArgs,
-}
-
-impl Args {
-    /// What it reads.
-    pub(crate) fn targets(&self) -> &[String] {
-        std::slice::from_ref(&self.target)
-    }
 }
 
 /// Runs the command.

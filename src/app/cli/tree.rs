@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub(crate) struct Args {
     /// Files and folders
     #[arg(required = true)]
-    paths: Vec<String>,
+    pub(crate) paths: Vec<String>,
     /// How many levels down
     #[arg(long, default_value_t = 16)]
     depth: usize,
@@ -24,13 +24,6 @@ pub(crate) struct Args {
     json: bool,
     #[command(flatten)]
     opening: super::OpenArgs,
-}
-
-impl Args {
-    /// What it reads.
-    pub(crate) fn targets(&self) -> &[String] {
-        &self.paths
-    }
 }
 
 /// Runs the command.

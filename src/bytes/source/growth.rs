@@ -3,7 +3,7 @@
 use super::Source;
 use super::map::MappedFile;
 use crate::bytes::error::Result;
-use crate::bytes::system::Identity;
+use crate::bytes::system::FileIdentity;
 use std::path::Path;
 
 /// How a file changes while it is read.
@@ -44,7 +44,7 @@ impl Source {
 
 /// Whether `path` leads to this file and to no other one that was put in its place.
 fn is_there(file: &MappedFile, path: &Path) -> bool {
-    Identity::at(path).is_ok_and(|found| file.is(found.device, found.inode))
+    FileIdentity::at(path).is_ok_and(|found| file.is(found.device, found.inode))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ mod guard;
 
 use super::Growth;
 use crate::bytes::error::{Error, Result};
-use crate::bytes::system::{self, Identity};
+use crate::bytes::system::{self, FileIdentity};
 use crate::bytes::task::Task;
 use bytes::Bytes;
 use std::fs::File;
@@ -17,7 +17,7 @@ use std::sync::{Arc, OnceLock};
 /// An open file: mapped for views, and by descriptor for copies.
 pub(super) struct MappedFile {
     file: File,
-    identity: Identity,
+    identity: FileIdentity,
     map: Option<Arc<Map>>,
     /// The whole map as `Bytes`; empty for an empty file, which cannot be mapped.
     bytes: Bytes,
@@ -31,7 +31,7 @@ struct Growing {
     first: Vec<u8>,
     last: Vec<u8>,
     /// The state in which it was last looked at and found to be the same file.
-    known: parking_lot::Mutex<Option<Identity>>,
+    known: parking_lot::Mutex<Option<FileIdentity>>,
 }
 
 /// Bytes at the beginning and at the end by which a file is known again.
@@ -44,7 +44,7 @@ impl MappedFile {
     }
 
     fn of(file: File) -> Result<Self> {
-        let identity = Identity::of(&file)?;
+        let identity = FileIdentity::of(&file)?;
         let (map, bytes) = if identity.size == 0 {
             (None, Bytes::new())
         } else {
@@ -128,7 +128,7 @@ impl MappedFile {
         if torn {
             return Err(changed());
         }
-        let now = Identity::of(&self.file)?;
+        let now = FileIdentity::of(&self.file)?;
         if now == self.identity || self.has_grown_to(now) { Ok(()) } else { Err(changed()) }
     }
 
@@ -162,7 +162,7 @@ impl MappedFile {
 
     /// Whether it has changed in the way that it may.
     pub(super) fn has_grown(&self) -> bool {
-        Identity::of(&self.file).is_ok_and(|now| now != self.identity && self.has_grown_to(now))
+        FileIdentity::of(&self.file).is_ok_and(|now| now != self.identity && self.has_grown_to(now))
     }
 
     /// Whether it is that file.
@@ -171,7 +171,7 @@ impl MappedFile {
     }
 
     /// Whether the file as it is now is the one that was opened, changed in the way that it may.
-    fn has_grown_to(&self, now: Identity) -> bool {
+    fn has_grown_to(&self, now: FileIdentity) -> bool {
         let Some(growing) = self.growth.get() else { return false };
         if now.size < self.identity.size {
             return false;

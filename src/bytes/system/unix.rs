@@ -1,6 +1,6 @@
 //! Linux, macOS and their relatives.
 
-use super::Identity;
+use super::FileIdentity;
 use rustix::fs::{CWD, FlockOperation, RenameFlags, StatVfs};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
@@ -10,7 +10,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-impl Identity {
+impl FileIdentity {
     /// Of an open file.
     pub(crate) fn of(file: &File) -> Result<Self> {
         file.metadata().map(|meta| Self::from(&meta))
@@ -22,9 +22,9 @@ impl Identity {
     }
 }
 
-impl From<&Metadata> for Identity {
+impl From<&Metadata> for FileIdentity {
     fn from(meta: &Metadata) -> Self {
-        Identity {
+        FileIdentity {
             device: meta.dev(),
             inode: meta.ino(),
             size: meta.len(),
@@ -54,10 +54,10 @@ pub(crate) fn lock(file: &File) -> bool {
 }
 
 /// What keeps a file or a folder from others as long as it lives.
-pub(crate) type Hold = File;
+pub(crate) type FileLock = File;
 
 /// Opens and locks what nobody else holds.
-pub(crate) fn hold(path: &Path) -> Option<Hold> {
+pub(crate) fn hold(path: &Path) -> Option<FileLock> {
     File::open(path).ok().filter(lock)
 }
 

@@ -1,6 +1,6 @@
 //! Windows.
 
-use super::Identity;
+use super::FileIdentity;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
 use std::io::{Error, ErrorKind, Result};
@@ -20,7 +20,7 @@ use windows_sys::Win32::System::Threading::{OpenProcess, PROCESS_SYNCHRONIZE, Wa
 /// The longest path in units of UTF-16, with its end.
 const LONGEST: usize = 32_768;
 
-impl Identity {
+impl FileIdentity {
     /// Of an open file.
     pub(crate) fn of(file: &File) -> Result<Self> {
         let mut info = BY_HANDLE_FILE_INFORMATION::default();
@@ -28,7 +28,7 @@ impl Identity {
         done(unsafe { GetFileInformationByHandle(file.as_raw_handle(), &raw mut info) })?;
         let both = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
         let time = info.ftLastWriteTime;
-        Ok(Identity {
+        Ok(FileIdentity {
             device: u64::from(info.dwVolumeSerialNumber),
             inode: both(info.nFileIndexHigh, info.nFileIndexLow),
             size: both(info.nFileSizeHigh, info.nFileSizeLow),
@@ -98,11 +98,11 @@ pub(crate) fn lock(_file: &File) -> bool {
 }
 
 /// What keeps a file or a folder from others: nothing, see [`lock`].
-pub(crate) struct Hold;
+pub(crate) struct FileLock;
 
 /// Holds what is there.
-pub(crate) fn hold(path: &Path) -> Option<Hold> {
-    path.exists().then_some(Hold)
+pub(crate) fn hold(path: &Path) -> Option<FileLock> {
+    path.exists().then_some(FileLock)
 }
 
 /// Renames, but never over what is there already.

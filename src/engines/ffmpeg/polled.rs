@@ -12,11 +12,16 @@ pub(crate) type Pipe = std::os::fd::OwnedFd;
 
 /// Says when a pipe can be used. The system does.
 #[derive(Default)]
-pub(super) struct Bell(());
+pub(super) struct Readiness(());
 
-impl Bell {
+impl Readiness {
     /// Waits until there is something to read, or room to write, a while at most.
-    pub(super) fn wait(&self, output: Option<&Output>, input: Option<&Input>, most: Duration) -> Result<()> {
+    pub(super) fn wait(
+        &self,
+        output: Option<&PipeReader>,
+        input: Option<&PipeWriter>,
+        most: Duration,
+    ) -> Result<()> {
         let output = output.map(|pipe| PollFd::new(&pipe.0, PollFlags::IN));
         let input = input.map(|pipe| PollFd::new(&pipe.0, PollFlags::OUT));
         let mut pipes: Vec<PollFd<'_>> = output.into_iter().chain(input).collect();
@@ -35,15 +40,15 @@ fn unblocked(pipe: Pipe) -> Result<File> {
 }
 
 /// What is written to.
-pub(super) struct Input(File);
+pub(super) struct PipeWriter(File);
 
-impl Input {
-    pub(super) fn new(pipe: Pipe, _: &Bell) -> Result<Self> {
-        unblocked(pipe).map(Input)
+impl PipeWriter {
+    pub(super) fn new(pipe: Pipe, _: &Readiness) -> Result<Self> {
+        unblocked(pipe).map(PipeWriter)
     }
 }
 
-impl Write for Input {
+impl Write for PipeWriter {
     fn write(&mut self, bytes: &[u8]) -> Result<usize> {
         self.0.write(bytes)
     }
@@ -54,15 +59,15 @@ impl Write for Input {
 }
 
 /// What is read from.
-pub(super) struct Output(File);
+pub(super) struct PipeReader(File);
 
-impl Output {
-    pub(super) fn new(pipe: Pipe, _: &Bell) -> Result<Self> {
-        unblocked(pipe).map(Output)
+impl PipeReader {
+    pub(super) fn new(pipe: Pipe, _: &Readiness) -> Result<Self> {
+        unblocked(pipe).map(PipeReader)
     }
 }
 
-impl Read for Output {
+impl Read for PipeReader {
     fn read(&mut self, out: &mut [u8]) -> Result<usize> {
         self.0.read(out)
     }

@@ -14,51 +14,51 @@ const PIECE: usize = 64 << 10;
 /// and how many such pieces may wait.
 const WAITING: usize = 16;
 
-/// Says when a pipe can be used: its thread has rung.
+/// Says when a pipe can be used: its thread has said so.
 #[derive(Clone, Default)]
-pub(super) struct Bell(Arc<(Mutex<bool>, Condvar)>);
+pub(super) struct Readiness(Arc<(Mutex<bool>, Condvar)>);
 
-impl Bell {
+impl Readiness {
     /// Waits until there is something to read, or room to write, a while at most.
-    pub(super) fn wait(&self, _: Option<&Output>, _: Option<&Input>, most: Duration) -> Result<()> {
-        let (rung, condition) = &*self.0;
-        let guard = rung.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = condition.wait_timeout_while(guard, most, |rung| !*rung);
+    pub(super) fn wait(&self, _: Option<&PipeReader>, _: Option<&PipeWriter>, most: Duration) -> Result<()> {
+        let (ready, condition) = &*self.0;
+        let guard = ready.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = condition.wait_timeout_while(guard, most, |ready| !*ready);
         *waited.unwrap_or_else(PoisonError::into_inner).0 = false;
         Ok(())
     }
 
-    fn ring(&self) {
-        let (rung, condition) = &*self.0;
-        *rung.lock().unwrap_or_else(PoisonError::into_inner) = true;
+    fn notify(&self) {
+        let (ready, condition) = &*self.0;
+        *ready.lock().unwrap_or_else(PoisonError::into_inner) = true;
         condition.notify_all();
     }
 }
 
 /// What is written to.
-pub(super) struct Input(SyncSender<Vec<u8>>);
+pub(super) struct PipeWriter(SyncSender<Vec<u8>>);
 
-impl Input {
-    pub(super) fn new(pipe: Pipe, bell: &Bell) -> Result<Self> {
+impl PipeWriter {
+    pub(super) fn new(pipe: Pipe, readiness: &Readiness) -> Result<Self> {
         let (sender, pieces) = sync_channel::<Vec<u8>>(WAITING);
-        let (mut pipe, bell) = (File::from(pipe), bell.clone());
+        let (mut pipe, readiness) = (File::from(pipe), readiness.clone());
         let work = move || {
             while let Ok(piece) = pieces.recv() {
                 if pipe.write_all(&piece).is_err() {
                     break;
                 }
-                bell.ring();
+                readiness.notify();
             }
             // Who writes once more is told that nobody reads.
             drop(pieces);
-            bell.ring();
+            readiness.notify();
         };
         std::thread::Builder::new().name("decoder's input".to_owned()).spawn(work)?;
-        Ok(Input(sender))
+        Ok(PipeWriter(sender))
     }
 }
 
-impl Write for Input {
+impl Write for PipeWriter {
     fn write(&mut self, bytes: &[u8]) -> Result<usize> {
         let piece = bytes.get(..PIECE).unwrap_or(bytes);
         match self.0.try_send(piece.to_vec()) {
@@ -74,16 +74,16 @@ impl Write for Input {
 }
 
 /// What is read from.
-pub(super) struct Output {
+pub(super) struct PipeReader {
     pieces: Receiver<Result<Vec<u8>>>,
     /// What was not taken of the last piece.
     rest: std::io::Cursor<Vec<u8>>,
 }
 
-impl Output {
-    pub(super) fn new(pipe: Pipe, bell: &Bell) -> Result<Self> {
+impl PipeReader {
+    pub(super) fn new(pipe: Pipe, readiness: &Readiness) -> Result<Self> {
         let (sender, pieces) = sync_channel(WAITING);
-        let (mut pipe, bell) = (File::from(pipe), bell.clone());
+        let (mut pipe, readiness) = (File::from(pipe), readiness.clone());
         let work = move || {
             let mut piece = vec![0; PIECE];
             loop {
@@ -97,17 +97,17 @@ impl Output {
                 if sender.send(read).is_err() || was_error {
                     break;
                 }
-                bell.ring();
+                readiness.notify();
             }
             drop(sender);
-            bell.ring();
+            readiness.notify();
         };
         std::thread::Builder::new().name("decoder's output".to_owned()).spawn(work)?;
-        Ok(Output { pieces, rest: std::io::Cursor::default() })
+        Ok(PipeReader { pieces, rest: std::io::Cursor::default() })
     }
 }
 
-impl Read for Output {
+impl Read for PipeReader {
     fn read(&mut self, out: &mut [u8]) -> Result<usize> {
         let is_empty = self.rest.position() >= self.rest.get_ref().len() as u64;
         if is_empty {

@@ -22,14 +22,14 @@ const LARGE: u64 = 1 << 20;
 /// # Errors
 /// `Malformed` where there is no page, or fewer values than the chunk has.
 pub(super) fn extent(task: &Task, source: &Source, chunk: &ColumnChunkMetaData, end: u64) -> Result<u64> {
-    let mut walk = Walk::new(source, chunk, end)?;
+    let mut walk = PageHeaders::new(source, chunk, end)?;
     let start = walk.at;
     while walk.next(task)?.is_some() {}
     Ok(walk.at - start)
 }
 
 /// The headers of a chunk's pages, up to the one that its last value is in.
-struct Walk<'a> {
+struct PageHeaders<'a> {
     window: Window<'a>,
     /// Where the next header is.
     at: u64,
@@ -37,12 +37,12 @@ struct Walk<'a> {
     left: i64,
 }
 
-impl<'a> Walk<'a> {
-    fn new(source: &'a Source, chunk: &ColumnChunkMetaData, end: u64) -> Result<Walk<'a>> {
+impl<'a> PageHeaders<'a> {
+    fn new(source: &'a Source, chunk: &ColumnChunkMetaData, end: u64) -> Result<PageHeaders<'a>> {
         let data = chunk.data_page_offset();
         let start = chunk.dictionary_page_offset().map_or(data, |dictionary| dictionary.min(data));
         let at = u64::try_from(start).map_err(|_| wrong())?;
-        Ok(Walk { window: Window::new(source, end, at), at, left: chunk.num_values() })
+        Ok(PageHeaders { window: Window::new(source, end, at), at, left: chunk.num_values() })
     }
 
     /// The next header; `None` behind the last value.
@@ -97,7 +97,7 @@ pub(super) fn check_values(
     if !is_large(chunk) {
         return Ok(());
     }
-    let mut walk = Walk::new(source, chunk, end)?;
+    let mut walk = PageHeaders::new(source, chunk, end)?;
     while let Some(page) = walk.next(task)? {
         let is_huge = page.kind == Kind::Dictionary || page.raw / page.values.max(1) > limits::VALUE / 8;
         if is_huge {
