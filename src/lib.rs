@@ -143,7 +143,6 @@ pub mod engines;
 pub mod formats;
 pub mod jobs;
 pub mod query;
-#[cfg(target_os = "linux")]
 pub mod worker;
 
 pub use bytes::error::{Error, ErrorKind, Result};

@@ -1,7 +1,7 @@
 //! Readers in processes of their own: what a file does to its reader ends there.
 //!
 //! ```text
-//!  window, commands ── Formats::open ──▶ Link ── Connection ══ socket pair ══ server ── Formats::open ──▶ readers
+//!  window, commands ── Formats::open ──▶ Link ── Connection ════ channel ════ server ── Formats::open ──▶ readers
 //!        ▲                               │ Handle            requests, answers   │
 //!        └── Table, Array, … ◀── proxies ┘                   bytes in memory     └── Registry: what reads
 //! ```
@@ -14,7 +14,7 @@
 //! |---|---|
 //! | `wire` | what crosses, as bytes; read as hostile on this side |
 //! | `calls` | what is asked: one call for each method that reads |
-//! | `channel`, `connection` | messages over a pair of sockets; requests, answers, progress, cancelling, death |
+//! | `channel`, `connection` | messages between two processes; requests, answers, progress, cancelling, death |
 //! | `link` | a document: its worker, the next one where that died, and how what was made is made again |
 //! | `process`, `spare` | starting and burying; one that waits for the next document |
 //! | `sandbox`, `grants` | what a worker may do, and which files it may open |
@@ -45,7 +45,7 @@ mod connection;
 mod grants;
 mod limits;
 mod link;
-#[cfg(debug_assertions)]
+#[cfg(all(debug_assertions, target_os = "linux"))]
 mod misbehave;
 mod objects;
 mod process;
@@ -87,17 +87,18 @@ pub struct Limits {
     pub reads: Vec<PathBuf>,
 }
 
-/// The program that runs, also where its file was replaced meanwhile.
-const PROGRAM: &str = "/proc/self/exe";
+/// The program that runs, on Linux also where its file was replaced meanwhile.
+fn program() -> PathBuf {
+    match cfg!(target_os = "linux") {
+        true => PathBuf::from("/proc/self/exe"),
+        // Where that is not known the search path may lead to it.
+        false => std::env::current_exe().unwrap_or_else(|_| PathBuf::from("gander")),
+    }
+}
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits {
-            program: PathBuf::from(PROGRAM),
-            memory: limits::MEMORY,
-            silence: limits::SILENCE,
-            reads: Vec::new(),
-        }
+        Limits { program: program(), memory: limits::MEMORY, silence: limits::SILENCE, reads: Vec::new() }
     }
 }
 
@@ -138,8 +139,9 @@ pub fn drop_spare() {
 pub fn level() -> Option<Level> {
     match LEVEL.load(Ordering::Relaxed) {
         1 => Some(Level::Process),
-        2 => Some(Level::Calls),
-        3 => Some(Level::Files),
+        2 => Some(Level::Job),
+        3 => Some(Level::Calls),
+        4 => Some(Level::Files),
         _ => None,
     }
 }

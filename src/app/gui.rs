@@ -169,8 +169,8 @@ impl Launch {
         let jobs = waker.jobs();
         let settings = if options.screenshot.is_some() { Default::default() } else { SettingsFile::load() };
         if settings.1.isolate && !options.no_isolate && !crate::isolation::is_on() {
-            // Before the first file is opened. Where the system has nothing for it, files are read here, which *About* says.
-            let _ = crate::isolation::start(&[]);
+            // Before the first file is opened.
+            crate::isolation::start(&[]);
         } else if !crate::isolation::is_on() {
             crate::isolation::unprepare();
         }

@@ -105,9 +105,7 @@ fn main() -> ExitCode {
         Some(false) => arguments.no_isolate = true,
         None => {}
     }
-    if let Err(words) = isolate(&arguments) {
-        return cli::usage(words);
-    }
+    isolate(&arguments);
     if arguments.command.is_none() {
         // A window stays open for days.
         gander::bytes::cache::keep_little();
@@ -143,12 +141,9 @@ fn taken_from_the_front(words: &mut Vec<OsString>) -> Option<bool> {
 
 /// Begins to read files in processes of their own, where that was asked for or is usual for the command. There is one
 /// thread yet.
-///
-/// # Errors
-/// In words, where it was asked for and cannot be.
-fn isolate(arguments: &Arguments) -> Result<(), &'static str> {
+fn isolate(arguments: &Arguments) {
     if arguments.no_isolate {
-        return Ok(());
+        return;
     }
     let asked = arguments.isolate || !arguments.reads.is_empty();
     let is_usual = match &arguments.command {
@@ -164,12 +159,8 @@ fn isolate(arguments: &Arguments) -> Result<(), &'static str> {
     if asked || is_usual || arguments.command.is_none() {
         isolation::prepare();
     }
-    if !asked && !is_usual {
-        return Ok(());
-    }
-    match isolation::start(&arguments.reads) {
-        Err(words) if asked => Err(words),
-        _ => Ok(()),
+    if asked || is_usual {
+        isolation::start(&arguments.reads);
     }
 }
 

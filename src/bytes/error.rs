@@ -75,7 +75,6 @@ struct Inner {
 
 impl Error {
     /// An error of this class, whose message is worded as that of the class.
-    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "for workers"))]
     pub(crate) fn of_kind(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self::new(kind, message)
     }
@@ -192,7 +191,6 @@ impl Error {
     }
 
     /// The path of the node, where it is known.
-    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "for workers"))]
     pub(crate) fn node(&self) -> Option<&str> {
         self.0.node.as_deref()
     }

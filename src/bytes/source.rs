@@ -35,8 +35,8 @@ use parking_lot::Mutex;
 use std::any::Any;
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Named bytes, or a folder. Cheap to clone.
 #[derive(Clone)]
@@ -130,14 +130,30 @@ pub struct Entry {
 /// allocator gives memory back to the system each time.
 pub const OWNED: u64 = 8 << 20;
 
-/// Whether the system bounds what this process may open.
+/// Whether there are bounds to what this process may open.
 static CONFINED: AtomicBool = AtomicBool::new(false);
 
-/// Says that from now on the system bounds what this process may open: a file that may not be opened is refused then,
-/// whatever its permissions are.
-#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "for workers"))]
-pub(crate) fn confine() {
+/// Files and folders that this process may open, with what is below them, where no system bounds that.
+static BOUNDS: OnceLock<Vec<PathBuf>> = OnceLock::new();
+
+/// Says that from now on there are bounds to what this process may open: a file that may not be opened is refused then,
+/// whatever its permissions are. The bounds are the system's, or else these files and folders with what is below them.
+pub(crate) fn confine(bounds: Option<&Vec<PathBuf>>) {
     CONFINED.store(true, Ordering::Relaxed);
+    if let Some(bounds) = bounds {
+        let real = bounds.iter().filter_map(|place| std::fs::canonicalize(place).ok());
+        let _ = BOUNDS.set(real.collect());
+    }
+}
+
+/// Whether this process may open what a path leads to, as far as it is not the system that bounds it.
+fn permitted(path: &Path) -> std::io::Result<()> {
+    let Some(bounds) = BOUNDS.get() else { return Ok(()) };
+    let real = std::fs::canonicalize(path)?;
+    match bounds.iter().any(|place| real.starts_with(place)) {
+        true => Ok(()),
+        false => Err(std::io::ErrorKind::PermissionDenied.into()),
+    }
 }
 
 /// What was refused so, the first few.
@@ -147,7 +163,6 @@ static REFUSED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 const REFUSALS: usize = 8;
 
 /// The files and folders that this process may not open and was to, the first few, since this was asked last.
-#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "for workers"))]
 pub(crate) fn take_refused() -> Vec<PathBuf> {
     std::mem::take(&mut *REFUSED.lock())
 }
@@ -180,6 +195,7 @@ impl Source {
             Ok(meta) => meta,
             Err(error) => return Source::several(path).ok_or_else(|| named(error)),
         };
+        permitted(path).map_err(named)?;
         let backing = if meta.is_dir() {
             // Asking for the entries now turns "no permission" into an error at the door.
             std::fs::read_dir(path).map_err(named)?;
@@ -316,7 +332,6 @@ impl Source {
     }
 
     /// What makes the bytes, where it is a `T`.
-    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "for workers"))]
     pub(crate) fn made_by<T: Any>(&self) -> Option<&T> {
         match &self.0.backing {
             Backing::Stream(stream) => stream.as_any()?.downcast_ref(),

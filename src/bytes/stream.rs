@@ -18,7 +18,6 @@ mod tests;
 pub use chained::Chained;
 pub use feed::Feed;
 pub use frames::Frames;
-#[cfg(target_os = "linux")]
 pub(crate) use spool::{ask_for_files, temporary};
 pub use spooled::Spooled;
 

@@ -336,7 +336,6 @@ impl BytePlace {
     }
 
     /// The source that it is a byte of, which is no slice of another, and where in it.
-    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "for workers"))]
     pub(crate) fn base(&self) -> (&Source, u64) {
         (&self.source, self.offset)
     }

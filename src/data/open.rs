@@ -52,7 +52,6 @@ pub(crate) type Opened = Option<Result<Document>>;
 static ELSEWHERE: OnceLock<Box<dyn Elsewhere>> = OnceLock::new();
 
 /// From now on sources are opened there. Only the first one counts.
-#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "for workers"))]
 pub(crate) fn open_elsewhere(place: impl Elsewhere + 'static) {
     let _ = ELSEWHERE.set(Box::new(place));
 }

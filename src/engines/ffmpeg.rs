@@ -77,7 +77,6 @@ type Elsewhere = fn(Purpose, &str) -> Result<Pipes>;
 static ELSEWHERE: OnceLock<Elsewhere> = OnceLock::new();
 
 /// From now on decoders are asked for rather than started: this process may not start any.
-#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "for workers"))]
 pub(crate) fn start_by(elsewhere: Elsewhere) {
     let _ = ELSEWHERE.set(elsewhere);
 }

@@ -3,7 +3,7 @@
 
 use super::budget::{self, Usage};
 use super::calls::{Event, Opening, Priority, Request, Wanted};
-use super::channel::{self, Message, Receiver};
+use super::channel::{Descriptor, Message, Receiver};
 use super::link::Handle;
 use super::objects::Key;
 use super::process::Process;
@@ -15,8 +15,6 @@ use crate::bytes::task::Task;
 use crate::engines::ffmpeg;
 use arrow::buffer::Buffer;
 use parking_lot::{Condvar, Mutex};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fd::{AsFd, OwnedFd};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,7 +22,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
-/// How long those who wait look at nothing but the socket.
+/// How long those who wait look at nothing but the channel.
 const LOOK: Duration = Duration::from_millis(10);
 /// Things that nobody has any more are told in such numbers.
 const RELEASED: usize = 64;
@@ -325,13 +323,11 @@ impl Connection {
 
     /// Takes in what arrives next, within this time; whether anything did.
     fn take_in(&self, receiver: &mut Receiver, patience: Duration) -> bool {
-        let socket = self.process.socket();
-        let wait = Timespec { tv_sec: 0, tv_nsec: patience.subsec_nanos().into() };
-        let ready = poll(&mut [PollFd::new(socket, PollFlags::IN)], Some(&wait));
-        if !matches!(ready, Ok(1..)) || self.is_dead() {
+        let channel = self.process.channel();
+        if !channel.wait(Some(patience)) || self.is_dead() {
             return false;
         }
-        let taken = match receiver.receive(socket) {
+        let taken = match receiver.receive(channel) {
             Ok(Some(message)) => self.dispatch(message),
             Ok(None) => Err(None),
             Err(error) => Err(Some(error)),
@@ -421,16 +417,14 @@ impl Connection {
         };
         match given {
             Ok(descriptors) => {
-                let bytes = Out::plain(&Request::Given { ask, error: None });
-                let descriptors: Vec<_> = descriptors.iter().map(AsFd::as_fd).collect();
-                self.send_bytes(&bytes, &descriptors);
+                self.send_bytes(&Out::plain(&Request::Given { ask, error: None }), &descriptors);
             }
             Err(error) => self.send(&Request::Given { ask, error: Some(error) }),
         }
     }
 
     /// A decoder, which ends when the worker closes its pipes, and with it at the latest.
-    fn decoder(&self, is_still: bool, layout: &str) -> Result<Vec<OwnedFd>> {
+    fn decoder(&self, is_still: bool, layout: &str) -> Result<Vec<Descriptor>> {
         let mut decoders = self.decoders.lock();
         decoders.retain_mut(|decoder| matches!(decoder.try_wait(), Ok(None)));
         if decoders.len() >= limits::DECODERS {
@@ -472,7 +466,7 @@ impl Connection {
 
     /// Sends what need not arrive; whether the worker took it at once.
     pub(super) fn send_soon(&self, request: &Request) -> bool {
-        channel::send(self.process.socket(), &Out::plain(request), &[], false).is_ok()
+        self.process.channel().send(&Out::plain(request), &[], false).is_ok()
     }
 
     /// Has somebody take in soon what it says, where nobody waits for it.
@@ -481,8 +475,8 @@ impl Connection {
     }
 
     /// Sends; where that fails the worker is dead, which those who wait are told.
-    fn send_bytes(&self, bytes: &[u8], descriptors: &[rustix::fd::BorrowedFd<'_>]) {
-        if channel::send(self.process.socket(), bytes, descriptors, true).is_err() && !self.is_dead() {
+    fn send_bytes(&self, bytes: &[u8], descriptors: &[Descriptor]) {
+        if self.process.channel().send(bytes, descriptors, true).is_err() && !self.is_dead() {
             self.died(None);
         }
     }

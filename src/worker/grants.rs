@@ -77,7 +77,7 @@ fn contents_of_snapshot(folder: &Path) -> Option<PathBuf> {
 /// Whether a folder holds the life of a user rather than a data set: the root, the home folder, and what lies above it.
 fn is_too_much(folder: &Path) -> bool {
     let Ok(real) = std::fs::canonicalize(folder) else { return false };
-    let home = std::env::var_os("HOME").and_then(|home| std::fs::canonicalize(home).ok());
+    let home = std::env::home_dir().and_then(|home| std::fs::canonicalize(home).ok());
     real.parent().is_none() || home.is_some_and(|home| home.starts_with(&real))
 }
 
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn the_root_and_the_home_folder_are_too_much() {
         assert!(is_too_much(Path::new("/")));
-        let home = PathBuf::from(std::env::var_os("HOME").unwrap());
+        let home = std::env::home_dir().unwrap();
         assert!(is_too_much(&home) && !is_too_much(&home.join("no such folder")));
     }
 }

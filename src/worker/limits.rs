@@ -3,8 +3,9 @@
 
 use std::time::Duration;
 
-/// Bytes of a message that lie in the message itself; longer ones are in memory that is passed along. A message has to
-/// fit into the buffer of a socket, of which the usual size is 208 KB.
+/// Bytes of a message that lie in the message itself, on Linux; longer ones are in memory that is passed along. A message has
+/// to fit into the buffer of a socket, of which the usual size is 208 KB.
+#[cfg(any(test, target_os = "linux"))]
 pub(super) const INLINE: usize = 64 << 10;
 
 /// Bytes of one answer: the largest read that a view or a command may ask for, and room for what is said beside it.
@@ -35,7 +36,7 @@ pub(super) const FRAME: Duration = Duration::from_millis(10);
 /// How long it asks a worker nothing after one that took longer.
 pub(super) const SLOW: Duration = Duration::from_secs(1);
 
-/// How long a worker may leave a message in its socket. It does nothing but take messages with that thread.
+/// How long a worker may leave a message in its channel. It does nothing but take messages with that thread.
 pub(super) const TAKEN: Duration = Duration::from_secs(5);
 
 /// How long a process that has closed its end of the channel may take to end: the system writes back what it has.

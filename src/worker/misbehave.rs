@@ -2,11 +2,10 @@
 //! It is asked for by the option `misbehave` when a document is opened; `later:…` misbehaves at the first call after that.
 //! Release builds have none of it.
 
-use super::channel;
+use super::server::channel;
 use crate::bytes::error::{Error, Result};
 use crate::data::format::Options;
 use parking_lot::Mutex;
-use std::os::fd::AsFd;
 
 /// What is done at the next call.
 static LATER: Mutex<Option<String>> = Mutex::new(None);
@@ -90,7 +89,7 @@ fn memory() -> Result<()> {
 fn files() -> Result<()> {
     let mut held = Vec::new();
     for _ in 0..=super::limits::FILES {
-        held.push(rustix::io::dup(std::io::stdin()).map_err(std::io::Error::from)?);
+        held.push(rustix::io::dup(std::io::stderr()).map_err(std::io::Error::from)?);
     }
     Err(Error::bug(format!("there are {} files", held.len())))
 }
@@ -112,7 +111,7 @@ fn answer() -> Result<()> {
     rustix::fs::ftruncate(&memory, len).map_err(std::io::Error::from)?;
     let seals = SealFlags::SEAL | SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE;
     rustix::fs::fcntl_add_seals(&memory, seals).map_err(std::io::Error::from)?;
-    Ok(channel::send_memory(std::io::stdin().as_fd(), &memory, len)?)
+    Ok(channel().send_memory(&memory, len)?)
 }
 
 /// Answers that make no sense: `garbage:N` by a seed.
@@ -130,9 +129,8 @@ fn garbage(how: &str) -> Result<()> {
         *id = (next() % 2) as u8;
     }
     bytes.extend((0..length).map(|_| (next() % 256) as u8));
-    let input = std::io::stdin();
     for _ in 0..3 {
-        channel::send(input.as_fd(), &bytes, &[], true)?;
+        channel().send(&bytes, &[], true)?;
     }
     Ok(())
 }

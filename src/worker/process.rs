@@ -1,17 +1,27 @@
-//! Processes of workers: started and buried by one thread, which lives as long as the program. (A worker ends with the
-//! thread that started it, so that none is left behind whatever happens to the program.)
+//! Processes of workers: started and buried by one thread, which lives as long as the program. (On Linux a worker ends with
+//! the thread that started it, so that none is left behind whatever happens to the program; elsewhere it ends when its
+//! channel does.)
 
-use super::channel;
+#[cfg(target_os = "linux")]
+mod fork;
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(unix)]
+use unix::ended;
+#[cfg(windows)]
+use windows::ended;
+
+use super::channel::Channel;
 use super::limits;
 use crate::bytes::error::{Error, Result};
+use crate::bytes::system;
 use parking_lot::Mutex;
-use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{MemfdFlags, SealFlags};
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process, waitid};
-use std::os::fd::AsRawFd;
-use std::os::unix::process::ExitStatusExt;
+use std::fs::File;
 use std::path::PathBuf;
-use std::process::{Command, ExitCode, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
@@ -19,50 +29,68 @@ use std::time::{Duration, Instant};
 /// The argument that makes the program a worker.
 pub const ARGUMENT: &str = "--worker";
 
+/// What of this process' environment a worker has: how it speaks, where programs, libraries and filters are, what computes.
+const ENVIRONMENT: [&str; 8] = [
+    "LANG",
+    "PATH",
+    "RUST_BACKTRACE",
+    "RAYON_NUM_THREADS",
+    "TZ",
+    "LD_LIBRARY_PATH",
+    "HDF5_PLUGIN_PATH",
+    "SystemRoot",
+];
+
 /// A process that was started, and not waited for.
 enum Child {
     Started(std::process::Child),
-    Forked(Pid),
+    #[cfg(target_os = "linux")]
+    Forked(rustix::process::Pid),
 }
 
 impl Child {
-    fn kill(&self) {
-        // It was not waited for yet, so the number is its own.
-        if let Some(id) = self.id() {
-            let _ = kill_process(id, Signal::KILL);
-        }
-    }
-
-    fn id(&self) -> Option<Pid> {
+    /// Ends it. It was not waited for yet, so its number is its own.
+    fn kill(&mut self) {
         match self {
-            Child::Started(child) => i32::try_from(child.id()).ok().and_then(Pid::from_raw),
-            Child::Forked(id) => Some(*id),
-        }
-    }
-
-    /// Whether it has ended, and only waits to be waited for.
-    fn is_ending(&self) -> bool {
-        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        self.id().is_none_or(|id| !matches!(waitid(WaitId::Pid(id), look), Ok(None)))
-    }
-
-    fn wait(self) -> Option<ExitStatus> {
-        match self {
-            Child::Started(mut child) => child.wait().ok(),
+            Child::Started(child) => drop(child.kill()),
+            #[cfg(target_os = "linux")]
             Child::Forked(id) => {
-                let (_, status) = rustix::process::waitpid(Some(id), WaitOptions::empty()).ok()??;
-                Some(ExitStatus::from_raw(status.as_raw()))
+                let _ = rustix::process::kill_process(*id, rustix::process::Signal::KILL);
             }
+        }
+    }
+
+    fn id(&self) -> u32 {
+        match self {
+            Child::Started(child) => child.id(),
+            #[cfg(target_os = "linux")]
+            Child::Forked(id) => id.as_raw_nonzero().get().unsigned_abs(),
+        }
+    }
+
+    /// How it ended, once it has; waits for that within a time.
+    fn wait(&mut self, most: Duration) -> Option<ExitStatus> {
+        let since = Instant::now();
+        loop {
+            let status = match self {
+                Child::Started(child) => child.try_wait().ok()?,
+                #[cfg(target_os = "linux")]
+                Child::Forked(id) => fork::try_wait(*id)?,
+            };
+            if status.is_some() || since.elapsed() > most {
+                return status;
+            }
+            std::thread::sleep(Duration::from_millis(1));
         }
     }
 }
 
 /// A worker's process, and the end of its channel.
 pub(super) struct Process {
-    socket: OwnedFd,
+    channel: Channel,
     child: Mutex<Option<Child>>,
     /// What it says before it dies.
-    words: OwnedFd,
+    words: File,
 }
 
 enum Order {
@@ -81,9 +109,9 @@ fn keeper() -> &'static Sender<Order> {
                     Order::Start(program, answer) => {
                         let _ = answer.send(start(&program));
                     }
-                    Order::Bury(child) => {
+                    Order::Bury(mut child) => {
                         child.kill();
-                        child.wait();
+                        child.wait(Duration::MAX);
                     }
                 }
             }
@@ -97,79 +125,40 @@ fn keeper() -> &'static Sender<Order> {
 fn start(program: &PathBuf) -> Result<Process> {
     let failed =
         |error: std::io::Error| Error::crashed(format!("a reader's process cannot be started: {error}"));
-    let (here, there) = channel::pair().map_err(failed)?;
     let words = last_words().map_err(failed)?;
-    // A worker that takes nothing must not make anybody wait for ever.
-    rustix::net::sockopt::set_socket_timeout(&here, rustix::net::sockopt::Timeout::Send, Some(limits::TAKEN))
-        .map_err(|error| failed(error.into()))?;
-    let child = Command::new(program)
+    let mut command = Command::new(program);
+    command
         .arg(ARGUMENT)
         .env_clear()
-        .envs(std::env::vars_os().filter(|(name, _)| {
-            [
-                "LANG",
-                "PATH",
-                "RUST_BACKTRACE",
-                "RAYON_NUM_THREADS",
-                "TZ",
-                "LD_LIBRARY_PATH",
-                "HDF5_PLUGIN_PATH",
-            ]
-            .iter()
-            .any(|kept| name == kept)
-        }))
-        .stdin(Stdio::from(there))
-        .stdout(Stdio::null())
-        .stderr(Stdio::from(words.try_clone().map_err(failed)?))
-        .spawn()
-        .map_err(failed)?;
-    Ok(Process { socket: here, child: Mutex::new(Some(Child::Started(child))), words })
+        .envs(std::env::vars_os().filter(|(name, _)| ENVIRONMENT.iter().any(|kept| name == kept)))
+        .stderr(Stdio::from(words.try_clone().map_err(failed)?));
+    #[cfg(windows)]
+    windows::has_no_window(&mut command);
+    let (channel, child) = Channel::start(command).map_err(failed)?;
+    Ok(Process { channel, child: Mutex::new(Some(Child::Started(child))), words })
 }
 
 /// Makes the worker of the first document from this very process, before there is a second thread: that takes less time
 /// than starting the program again. Nothing happens where the system cannot; the worker is started then when it is needed.
 pub fn fork_first() {
-    let Ok((here, there)) = channel::pair() else { return };
-    let Ok(words) = last_words() else { return };
-    let is_alone = std::fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() == 1);
-    if !is_alone {
-        return;
-    }
-    // SAFETY: there is one thread, so the copy of this process has all of what it needs, and no lock is held.
-    match unsafe { libc::fork() } {
-        0 => {
-            drop(here);
-            let nothing = std::fs::OpenOptions::new().write(true).open("/dev/null");
-            let outputs = [(there.as_raw_fd(), 0), (words.as_raw_fd(), 2)];
-            let silent = nothing.as_ref().map(|nothing| (nothing.as_raw_fd(), 1));
-            for (from, to) in outputs.into_iter().chain(silent.ok()) {
-                // SAFETY: plain duplication of descriptors that are open.
-                unsafe { libc::dup2(from, to) };
-            }
-            drop((there, words, nothing));
-            exit_with(super::serve());
-        }
-        id => {
-            let Some(id) = Pid::from_raw(id).filter(|_| id > 0) else { return };
-            let child = Mutex::new(Some(Child::Forked(id)));
-            super::spare::put(PathBuf::from(super::PROGRAM), Process { socket: here, child, words });
-        }
-    }
-}
-
-/// Ends a process that was forked: what it has of the other one's is left alone.
-fn exit_with(code: ExitCode) -> ! {
-    let code = i32::from(code != ExitCode::SUCCESS);
-    // SAFETY: ends the process without running anything of the other one's.
-    unsafe { libc::_exit(code) }
+    #[cfg(target_os = "linux")]
+    fork::fork_first();
 }
 
 /// Memory of a fixed size that a process writes to when it dies.
-fn last_words() -> std::io::Result<OwnedFd> {
+#[cfg(target_os = "linux")]
+fn last_words() -> std::io::Result<File> {
+    use rustix::fs::{MemfdFlags, SealFlags};
     let memory = rustix::fs::memfd_create("gander", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
     rustix::fs::ftruncate(&memory, limits::LAST_WORDS)?;
     rustix::fs::fcntl_add_seals(&memory, SealFlags::GROW | SealFlags::SHRINK)?;
-    Ok(memory)
+    Ok(memory.into())
+}
+
+/// A file that a process writes to when it dies.
+#[cfg(not(target_os = "linux"))]
+fn last_words() -> std::io::Result<File> {
+    crate::bytes::stream::temporary("a reader's last words").map_err(std::io::Error::other)
 }
 
 impl Process {
@@ -185,26 +174,25 @@ impl Process {
     }
 
     /// Its channel.
-    pub(super) fn socket(&self) -> &OwnedFd {
-        &self.socket
+    pub(super) fn channel(&self) -> &Channel {
+        &self.channel
     }
 
     /// Its number, until it was waited for.
     pub(super) fn id(&self) -> Option<u32> {
-        let id = self.child.lock().as_ref().and_then(Child::id)?;
-        u32::try_from(id.as_raw_nonzero().get()).ok()
+        self.child.lock().as_ref().map(Child::id)
     }
 
     /// Ends it at once.
     pub(super) fn kill(&self) {
-        if let Some(child) = self.child.lock().as_ref() {
+        if let Some(child) = self.child.lock().as_mut() {
             child.kill();
         }
     }
 
     /// Ends it; nobody will ask how.
     pub(super) fn bury(&self) {
-        if let Some(child) = self.child.lock().take() {
+        if let Some(mut child) = self.child.lock().take() {
             child.kill();
             let _ = keeper().send(Order::Bury(child));
         }
@@ -213,13 +201,11 @@ impl Process {
     /// How a process ended that is known to be ending, in words; waits for that.
     pub(super) fn end(&self) -> String {
         // What has closed its end is ending, and says by what; only what cannot end is ended.
-        let status = self.child.lock().take().and_then(|child| {
-            let since = Instant::now();
-            while !child.is_ending() && since.elapsed() < limits::ENDING {
-                std::thread::sleep(Duration::from_millis(1));
-            }
-            child.kill();
-            child.wait()
+        let status = self.child.lock().take().and_then(|mut child| {
+            child.wait(limits::ENDING).or_else(|| {
+                child.kill();
+                child.wait(Duration::MAX)
+            })
         });
         let words = self.said();
         let overflow = words
@@ -236,28 +222,9 @@ impl Process {
 
     /// What it said at the end.
     fn said(&self) -> String {
-        let mut bytes = vec![0; limits::LAST_WORDS as usize];
-        let count = rustix::io::pread(self.words.as_fd(), &mut bytes[..], 0).unwrap_or(0);
-        let text = String::from_utf8_lossy(bytes.get(..count).unwrap_or_default()).into_owned();
-        text.trim_end_matches('\0').to_owned()
-    }
-}
-
-/// How a process ended.
-fn ended(status: ExitStatus) -> String {
-    match (status.signal(), status.code()) {
-        (Some(libc::SIGSEGV | libc::SIGBUS), _) => {
-            "it touched memory that it has not (a segmentation fault)".to_owned()
-        }
-        (Some(libc::SIGABRT), _) => "it gave up (abort)".to_owned(),
-        (Some(libc::SIGSYS), _) => "it did something that no reader may do".to_owned(),
-        (Some(libc::SIGILL | libc::SIGFPE | libc::SIGTRAP), _) => {
-            "it met an instruction that failed".to_owned()
-        }
-        (Some(libc::SIGKILL), _) => "it was ended from outside, perhaps for want of memory".to_owned(),
-        (Some(signal), _) => format!("it was ended by signal {signal}"),
-        (None, Some(code)) => format!("it ended with status {code}"),
-        (None, None) => "it ended".to_owned(),
+        let mut bytes = Vec::with_capacity(limits::LAST_WORDS as usize);
+        let _ = system::read_more(&self.words, &mut bytes, 0);
+        String::from_utf8_lossy(&bytes).trim_end_matches('\0').to_owned()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::answers;
 use super::calls::{Call, Event, Opened, Opening, Priority, Request, Spec, Wanted};
-use super::channel::{self, Message, Receiver};
+use super::channel::{Channel, Descriptor, Message, Receiver};
 use super::limits;
 use super::objects::{Keeper, Key, Registry};
 use super::sandbox::{self, Level};
@@ -19,8 +19,6 @@ use crate::data::open::Document;
 use crate::engines::ffmpeg;
 use crate::formats;
 use parking_lot::{Condvar, Mutex};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::collections::{HashMap, VecDeque};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,12 +31,13 @@ const STACK: usize = 8 << 20;
 /// What all threads of a worker share.
 #[derive(Default)]
 struct Worker {
+    channel: OnceLock<Channel>,
     registry: OnceLock<Registry>,
     level: OnceLock<Level>,
     queue: Mutex<Queue>,
     work: Condvar,
     /// What was asked for, and what came.
-    given: Mutex<HashMap<u64, Option<Result<Vec<OwnedFd>>>>>,
+    given: Mutex<HashMap<u64, Option<Result<Vec<Descriptor>>>>>,
     arrived: Condvar,
     asks: AtomicU64,
     /// Decoded bytes that were said to be kept.
@@ -67,28 +66,26 @@ enum Job {
 
 static WORKER: LazyLock<Worker> = LazyLock::new(Worker::default);
 
-/// The channel is where other programs have their input.
-fn socket() -> BorrowedFd<'static> {
-    static INPUT: LazyLock<std::io::Stdin> = LazyLock::new(std::io::stdin);
-    INPUT.as_fd()
+/// The channel to the process that started this one.
+pub(super) fn channel() -> &'static Channel {
+    let inherited = || Channel::inherited().unwrap_or_else(|| std::process::exit(1));
+    WORKER.channel.get_or_init(inherited)
 }
 
 /// Does what a worker does, until the program that started it is gone.
 pub fn serve() -> ExitCode {
-    let gone = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
-    let is_ours = rustix::net::sockopt::socket_type(socket())
-        .is_ok_and(|kind| kind == rustix::net::SocketType::SEQPACKET);
-    if gone.is_err() || !is_ours {
+    let Some(channel) = Channel::inherited().filter(|_| ends_with_its_parent()) else {
         eprintln!(
             "gander {}: this is started by Gander itself, to read a file apart from it",
             super::ARGUMENT
         );
         return ExitCode::from(2);
-    }
+    };
+    let channel = WORKER.channel.get_or_init(|| channel);
     // A document may stay open for days, and this process has one thread.
     cache::keep_little();
     let mut receiver = Receiver::new();
-    let opening = match receiver.receive(socket()).ok().flatten().map(|message| request(&message)) {
+    let opening = match receiver.receive(channel).ok().flatten().map(|message| request(&message)) {
         Some(Ok(Request::Open { id, opening })) => (id, opening),
         _ => return ExitCode::SUCCESS,
     };
@@ -97,6 +94,7 @@ pub fn serve() -> ExitCode {
     match sandbox::enter(&opening.folders, opening.memory) {
         Ok(level) => {
             let _ = WORKER.level.set(level);
+            source::confine((level != Level::Files).then_some(&opening.folders));
         }
         Err(error) => {
             tell(&Event::Failed { id, error }, true);
@@ -104,11 +102,22 @@ pub fn serve() -> ExitCode {
         }
     }
     cache::DECODED.allow(usize::try_from(opening.cached).unwrap_or(usize::MAX));
-    source::confine();
     stream::ask_for_files(temporary_file);
     ffmpeg::start_by(decoder);
     enqueue(Priority::Seen, id, Job::Open(id, opening));
-    take_messages(&mut receiver)
+    take_messages(channel, &mut receiver)
+}
+
+/// Sees to it that this process ends when the one that started it does, whatever that one's end is like; whether it will.
+#[cfg(target_os = "linux")]
+fn ends_with_its_parent() -> bool {
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL)).is_ok()
+}
+
+/// It ends with its channel, which has a thread for itself.
+#[cfg(not(target_os = "linux"))]
+fn ends_with_its_parent() -> bool {
+    true
 }
 
 fn request(message: &Message) -> Result<Request> {
@@ -119,15 +128,12 @@ fn request(message: &Message) -> Result<Request> {
 }
 
 /// Takes messages, and says at each tick how far everything is.
-fn take_messages(receiver: &mut Receiver) -> ExitCode {
+fn take_messages(channel: &Channel, receiver: &mut Receiver) -> ExitCode {
     let mut told = Instant::now();
     loop {
         let is_idle = WORKER.queue.lock().running.is_empty();
-        let tick = Timespec { tv_sec: 0, tv_nsec: limits::TICK.subsec_nanos().into() };
-        let ready =
-            poll(&mut [PollFd::from_borrowed_fd(socket(), PollFlags::IN)], (!is_idle).then_some(&tick));
-        if matches!(ready, Ok(1..)) {
-            match receiver.receive(socket()) {
+        if channel.wait((!is_idle).then_some(limits::TICK)) {
+            match receiver.receive(channel) {
                 Ok(Some(message)) => take(message),
                 // Whoever asks is gone.
                 Ok(None) | Err(_) => std::process::exit(0),
@@ -176,7 +182,7 @@ fn take(mut message: Message) {
 }
 
 /// What only the other process may make.
-fn asked(wanted: Wanted) -> Result<Vec<OwnedFd>> {
+fn asked(wanted: Wanted) -> Result<Vec<Descriptor>> {
     let ask = WORKER.asks.fetch_add(1, Ordering::Relaxed);
     WORKER.given.lock().insert(ask, None);
     tell(&Event::Ask { ask, wanted }, true);
@@ -270,7 +276,7 @@ fn do_job(job: Job, task: &Task) {
             finish(id, limits::ANSWER, opened);
         }
         Job::Call { id, key, budget, call } => {
-            #[cfg(debug_assertions)]
+            #[cfg(all(debug_assertions, target_os = "linux"))]
             super::misbehave::at_call();
             let Some(registry) = WORKER.registry.get() else {
                 return finish(id, budget, Err(Error::bug("nothing was opened")));
@@ -324,7 +330,7 @@ fn tell_kept(asked: bool) {
         return;
     }
     let (bytes, reserved) = (now as u64, cache::DECODED.reserved() as u64);
-    if channel::send(socket(), &Out::plain(&Event::Kept { bytes, reserved, asked }), &[], false).is_ok() {
+    if channel().send(&Out::plain(&Event::Kept { bytes, reserved, asked }), &[], false).is_ok() {
         *told = now;
     }
 }
@@ -335,7 +341,7 @@ fn tell(event: &Event, wait: bool) {
 
 /// Sends; without waiting what does not fit now is not said.
 fn say(bytes: &[u8], wait: bool) {
-    let sent = channel::send(socket(), bytes, &[], wait);
+    let sent = channel().send(bytes, &[], wait);
     if sent.is_err() && wait {
         std::process::exit(0);
     }
@@ -377,7 +383,7 @@ fn source_of(spec: &Spec) -> Result<Source> {
 
 /// Opens a source, and says what it is.
 pub(super) fn opened(task: &Task, source: &Source, options: &Options) -> Result<Opened> {
-    #[cfg(debug_assertions)]
+    #[cfg(all(debug_assertions, target_os = "linux"))]
     super::misbehave::at_opening(options)?;
     formats::ALL.open_source(task, source, options).map(told)
 }

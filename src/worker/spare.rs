@@ -26,6 +26,7 @@ pub(super) fn take(program: &Path) -> Result<Process> {
 }
 
 /// A worker that is ready.
+#[cfg(target_os = "linux")]
 pub(super) fn put(program: PathBuf, process: Process) {
     *SPARE.lock() = Some((program, process));
 }

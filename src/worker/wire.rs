@@ -17,6 +17,7 @@ pub(super) use tree::{is_in_a_file, put_inferred, take_inferred};
 use super::link::Adopter;
 use super::objects::Keeper;
 use crate::bytes::error::{Error, Result};
+use crate::bytes::system;
 use crate::data::content::Graph;
 use ::arrow::buffer::Buffer;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -335,16 +336,14 @@ impl Wire for &'static str {
 
 impl Wire for PathBuf {
     fn put(&self, out: &mut Out<'_>) {
-        use std::os::unix::ffi::OsStrExt;
-        let bytes = self.as_os_str().as_bytes();
+        let bytes = system::name_bytes(self.as_os_str());
         put_count(bytes.len(), out);
         out.bytes.extend_from_slice(bytes);
     }
 
     fn read(from: &mut In<'_>) -> Result<Self> {
-        use std::os::unix::ffi::OsStrExt;
         let count = from.count()?;
-        Ok(std::ffi::OsStr::from_bytes(from.take(count)?).into())
+        Ok(system::name_of(from.take(count)?.to_vec()).into())
     }
 }
 

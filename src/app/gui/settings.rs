@@ -194,7 +194,7 @@ impl Default for Settings {
             theme: ThemeChoice::System,
             scale: 1.0,
             memory: 2.0,
-            isolate: crate::isolation::CAN,
+            isolate: true,
             preferences: Preferences::default(),
         }
     }

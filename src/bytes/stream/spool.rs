@@ -108,7 +108,6 @@ type Asked = fn(&str) -> Result<File>;
 static ASKED: OnceLock<Asked> = OnceLock::new();
 
 /// From now on temporary files are asked for rather than made: this process may not make any.
-#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "for workers"))]
 pub(crate) fn ask_for_files(asked: Asked) {
     let _ = ASKED.set(asked);
 }

@@ -104,9 +104,7 @@ impl SettingsForm {
             spin_button(ui, "Memory, in GB", value.max_decimals(2));
             remark(ui, "for what was read and decoded");
         });
-        if isolation::CAN {
-            self.readers(ui);
-        }
+        self.readers(ui);
         ui.add_space(space::S3);
     }
 

@@ -82,7 +82,7 @@ fn every_key_comes_back() {
         theme: ThemeChoice::Light,
         scale: 1.3,
         memory: 0.5,
-        isolate: !crate::isolation::CAN,
+        isolate: false,
         preferences: Preferences {
             numbers: NumberFormat::Scientific,
             table: TableStart::Summary,

@@ -1,0 +1,54 @@
+//! A worker that is a copy of this process: Linux. fork(2).
+
+use super::{Child, Process, last_words};
+use crate::worker::channel::Channel;
+use parking_lot::Mutex;
+use rustix::process::{Pid, WaitOptions};
+use std::os::fd::AsRawFd;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{ExitCode, ExitStatus};
+
+/// Makes the worker of the first document from this very process, before there is a second thread: that takes less time
+/// than starting the program again. Nothing happens where the system cannot; the worker is started then when it is needed.
+pub(super) fn fork_first() {
+    let Ok((here, there)) = Channel::pair() else { return };
+    let Ok(words) = last_words() else { return };
+    let is_alone = std::fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() == 1);
+    if !is_alone {
+        return;
+    }
+    // SAFETY: there is one thread, so the copy of this process has all of what it needs, and no lock is held.
+    match unsafe { libc::fork() } {
+        0 => {
+            drop(here);
+            let nothing = std::fs::OpenOptions::new().write(true).open("/dev/null");
+            let outputs = [(there.as_raw_fd(), 0), (words.as_raw_fd(), 2)];
+            let silent = nothing.as_ref().map(|nothing| (nothing.as_raw_fd(), 1));
+            for (from, to) in outputs.into_iter().chain(silent.ok()) {
+                // SAFETY: plain duplication of descriptors that are open.
+                unsafe { libc::dup2(from, to) };
+            }
+            drop((there, words, nothing));
+            exit_with(crate::worker::serve());
+        }
+        id => {
+            let Some(id) = Pid::from_raw(id).filter(|_| id > 0) else { return };
+            let child = Mutex::new(Some(Child::Forked(id)));
+            crate::worker::spare::put(crate::worker::program(), Process { channel: here, child, words });
+        }
+    }
+}
+
+/// Ends a process that was forked: what it has of the other one's is left alone.
+fn exit_with(code: ExitCode) -> ! {
+    let code = i32::from(code != ExitCode::SUCCESS);
+    // SAFETY: ends the process without running anything of the other one's.
+    unsafe { libc::_exit(code) }
+}
+
+/// How a copy ended; `Some(None)` where it has not, `None` where that cannot be known.
+#[allow(clippy::option_option, reason = "as of Child::try_wait, without its error")]
+pub(super) fn try_wait(id: Pid) -> Option<Option<ExitStatus>> {
+    let status = rustix::process::waitpid(Some(id), WaitOptions::NOHANG).ok()?;
+    Some(status.map(|(_, status)| ExitStatus::from_raw(status.as_raw())))
+}
