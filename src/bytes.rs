@@ -8,6 +8,7 @@
 //! | [`archive`] | ZIP and TAR: members as sources |
 //! | [`cache`] | decoded blocks that a second look finds again, in one budget for the process |
 //! | `system` | what each system does in a way of its own: who a file is, reads at a place, names as bytes |
+//! | `starter` | the thread that starts other programs |
 //! | [`strides`] | elements of a size in n dimensions: numbers of cells, copies from one order of axes into another |
 //! | [`guard`] | a panic in a reader or a decoder is an error |
 //! | [`task`] | permission to block, progress, a stop |
@@ -23,6 +24,7 @@ pub mod guard;
 pub mod limits;
 pub mod numbers;
 pub mod source;
+pub(crate) mod starter;
 pub mod stream;
 pub mod strides;
 pub(crate) mod system;

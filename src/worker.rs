@@ -91,8 +91,8 @@ pub struct Limits {
 fn program() -> PathBuf {
     match cfg!(target_os = "linux") {
         true => PathBuf::from("/proc/self/exe"),
-        // Where that is not known the search path may lead to it.
-        false => std::env::current_exe().unwrap_or_else(|_| PathBuf::from("gander")),
+        // Where that is not known none can be started, which is said.
+        false => std::env::current_exe().unwrap_or_default(),
     }
 }
 

@@ -20,8 +20,8 @@ struct Arguments {
     command: Option<Command>,
     #[command(flatten)]
     window: Window,
-    /// Read each file in a process of its own that can do nothing else: what a file does to its reader ends there. So the
-    /// window does, unless its settings say otherwise, render, and every command that is given a folder of any files
+    /// Read each file in a process of its own: what a file does to its reader ends there. So the window does,
+    /// unless its settings say otherwise, render, and every command that is given a folder of any files
     #[arg(long, global = true)]
     isolate: bool,
     /// Read files in this process, all of them

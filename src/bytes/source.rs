@@ -35,7 +35,6 @@ use parking_lot::Mutex;
 use std::any::Any;
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// Named bytes, or a folder. Cheap to clone.
@@ -130,30 +129,26 @@ pub struct Entry {
 /// allocator gives memory back to the system each time.
 pub const OWNED: u64 = 8 << 20;
 
-/// Whether there are bounds to what this process may open.
-static CONFINED: AtomicBool = AtomicBool::new(false);
-
-/// Files and folders that this process may open, with what is below them, where no system bounds that.
-static BOUNDS: OnceLock<Vec<PathBuf>> = OnceLock::new();
+/// The bounds to what this process may open, where there are any: none for those of the system, else files and folders with
+/// what is below them.
+static BOUNDS: OnceLock<Option<Vec<PathBuf>>> = OnceLock::new();
 
 /// Says that from now on there are bounds to what this process may open: a file that may not be opened is refused then,
 /// whatever its permissions are. The bounds are the system's, or else these files and folders with what is below them.
-pub(crate) fn confine(bounds: Option<&Vec<PathBuf>>) {
-    CONFINED.store(true, Ordering::Relaxed);
-    if let Some(bounds) = bounds {
-        let real = bounds.iter().filter_map(|place| std::fs::canonicalize(place).ok());
-        let _ = BOUNDS.set(real.collect());
-    }
+pub(crate) fn confine(bounds: Option<&[PathBuf]>) {
+    let both = |place: &PathBuf| [std::path::absolute(place).ok(), std::fs::canonicalize(place).ok()];
+    let _ = BOUNDS.set(bounds.map(|bounds| bounds.iter().flat_map(both).flatten().collect()));
 }
 
-/// Whether this process may open what a path leads to, as far as it is not the system that bounds it.
+/// Whether this process may open what a path leads to, as far as it is not the system that bounds it. Of a path that leads
+/// elsewhere the system is not asked: it might ask another machine.
 fn permitted(path: &Path) -> std::io::Result<()> {
-    let Some(bounds) = BOUNDS.get() else { return Ok(()) };
-    let real = std::fs::canonicalize(path)?;
-    match bounds.iter().any(|place| real.starts_with(place)) {
-        true => Ok(()),
-        false => Err(std::io::ErrorKind::PermissionDenied.into()),
-    }
+    let Some(Some(bounds)) = BOUNDS.get() else { return Ok(()) };
+    let within = |path: &Path| bounds.iter().any(|place| path.starts_with(place));
+    let whole = std::path::absolute(path)?;
+    // What is not there may be asked for, and some volumes cannot say where a path leads.
+    let is_within = within(&whole) && std::fs::canonicalize(&whole).map_or(true, |real| within(&real));
+    if is_within { Ok(()) } else { Err(std::io::ErrorKind::PermissionDenied.into()) }
 }
 
 /// What was refused so, the first few.
@@ -170,7 +165,7 @@ pub(crate) fn take_refused() -> Vec<PathBuf> {
 /// An error of opening `path`.
 fn not_opened(error: std::io::Error, path: &Path) -> Error {
     let error = match error.kind() {
-        std::io::ErrorKind::PermissionDenied if CONFINED.load(Ordering::Relaxed) => {
+        std::io::ErrorKind::PermissionDenied if BOUNDS.get().is_some() => {
             let mut refused = REFUSED.lock();
             if refused.len() < REFUSALS && !refused.iter().any(|known| known == path) {
                 refused.push(path.to_owned());
@@ -191,11 +186,11 @@ impl Source {
     /// which nothing but these lies.
     pub fn open(_task: &Task, path: &Path) -> Result<Source> {
         let named = |e: std::io::Error| not_opened(e, path);
+        permitted(path).map_err(named)?;
         let meta = match std::fs::metadata(path) {
             Ok(meta) => meta,
             Err(error) => return Source::several(path).ok_or_else(|| named(error)),
         };
-        permitted(path).map_err(named)?;
         let backing = if meta.is_dir() {
             // Asking for the entries now turns "no permission" into an error at the door.
             std::fs::read_dir(path).map_err(named)?;

@@ -16,13 +16,12 @@ mod remux;
 pub use remux::{Coding, header, packet};
 
 use crate::bytes::error::{Error, Result};
+use crate::bytes::starter;
 use crate::bytes::task::Task;
-use parking_lot::Mutex;
 use pipes::{PipeReader, PipeWriter};
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read, Write};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Sender, channel};
 use std::sync::{LazyLock, OnceLock};
 use std::time::Duration;
 
@@ -109,7 +108,8 @@ pub(crate) fn begin(purpose: Purpose, layout: &str) -> Result<(Child, Pipes)> {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     confine(&mut command);
-    let mut child = spawn(command).map_err(|error| match error.kind() {
+    let started = starter::on_its_thread(move || command.spawn()).flatten();
+    let mut child = started.map_err(|error| match error.kind() {
         ErrorKind::NotFound => missing(),
         _ => Error::io(format!("ffmpeg cannot be started: {error}")),
     })?;
@@ -283,30 +283,6 @@ impl Drop for Decoder {
             let _ = child.wait();
         }
     }
-}
-
-/// A program to start, and who waits for it.
-type Order = (Command, Sender<std::io::Result<Child>>);
-
-/// Starts programs on a thread that lives as long as ours: Linux ends them with the thread that started them, and those
-/// that read frames come and go.
-static STARTER: LazyLock<Option<Mutex<Sender<Order>>>> = LazyLock::new(|| {
-    let (sender, orders) = channel::<Order>();
-    let start = move || {
-        for (mut command, waiting) in orders {
-            drop(waiting.send(command.spawn()));
-        }
-    };
-    let thread = std::thread::Builder::new().name("decoders".to_owned()).spawn(start);
-    thread.is_ok().then(|| Mutex::new(sender))
-});
-
-fn spawn(command: Command) -> std::io::Result<Child> {
-    let gone = || std::io::Error::other("no thread starts it");
-    let (sender, child) = channel();
-    let starter = STARTER.as_ref().ok_or_else(gone)?;
-    starter.lock().send((command, sender)).map_err(|_| gone())?;
-    child.recv().map_err(|_| gone())?
 }
 
 /// Bounds on what the program may do.

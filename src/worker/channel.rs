@@ -11,6 +11,8 @@ mod frames;
 #[cfg(all(unix, any(test, not(target_os = "linux"))))]
 #[cfg_attr(target_os = "linux", allow(dead_code, reason = "for its tests alone"))]
 mod stream;
+#[cfg(any(test, not(target_os = "linux")))]
+mod threads;
 #[cfg(all(unix, not(target_os = "linux")))]
 use stream as system;
 
@@ -19,7 +21,7 @@ mod pipes;
 #[cfg(windows)]
 use pipes as system;
 
-pub(super) use system::{Channel, Receiver};
+pub(super) use system::{Channel, Receiver, inherited, start};
 
 use crate::bytes::error::Error;
 use arrow::buffer::Buffer;

@@ -11,6 +11,7 @@ use super::wire::{In, Out, Wire, wrong};
 use super::{Limits, limits};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::stream::temporary;
+use crate::bytes::system;
 use crate::bytes::task::Task;
 use crate::engines::ffmpeg;
 use arrow::buffer::Buffer;
@@ -385,7 +386,8 @@ impl Connection {
                 let mut refused = self.refused.lock();
                 let room = limits::REFUSED.saturating_sub(refused.len());
                 // A folder that is named is asked for itself, a file by its folder, a link by what it leads to.
-                let real = paths.into_iter().map(|path| std::fs::canonicalize(&path).unwrap_or(path));
+                let here = paths.into_iter().filter(|path| !system::is_elsewhere(path));
+                let real = here.map(|path| std::fs::canonicalize(&path).unwrap_or(path));
                 let folder = |path: PathBuf| match path.is_dir() {
                     true => Some(path),
                     false => path.parent().map(Path::to_owned),

@@ -65,7 +65,7 @@ pub(super) const WATCHED: usize = 2_000;
 pub(super) const FOUND: usize = 64;
 
 /// Bytes of what a worker says before it dies, as the run-time system does when a stack overflows.
-pub(super) const LAST_WORDS: u64 = 16 << 10;
+pub(super) const LAST_WORDS: usize = 16 << 10;
 
 /// Files of a folder that are let in one by one, where all of the folder would be too much: the home folder.
 pub(super) const FOLDER: usize = 4_096;

@@ -2,6 +2,7 @@
 //! It is asked for by the option `misbehave` when a document is opened; `later:…` misbehaves at the first call after that.
 //! Release builds have none of it.
 
+use super::channel::Channel;
 use super::server::channel;
 use crate::bytes::error::{Error, Result};
 use crate::data::format::Options;
@@ -68,6 +69,11 @@ fn misbehave(how: &str) -> Result<()> {
     }
 }
 
+/// The channel.
+fn here() -> Result<&'static Channel> {
+    channel().ok_or_else(|| Error::bug("no channel"))
+}
+
 /// Uses up the stack.
 fn deep(level: u64) -> u64 {
     let frame = std::hint::black_box([level; 64]);
@@ -111,7 +117,7 @@ fn answer() -> Result<()> {
     rustix::fs::ftruncate(&memory, len).map_err(std::io::Error::from)?;
     let seals = SealFlags::SEAL | SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE;
     rustix::fs::fcntl_add_seals(&memory, seals).map_err(std::io::Error::from)?;
-    Ok(channel().send_memory(&memory, len)?)
+    Ok(here()?.send_memory(&memory, len)?)
 }
 
 /// Answers that make no sense: `garbage:N` by a seed.
@@ -130,7 +136,7 @@ fn garbage(how: &str) -> Result<()> {
     }
     bytes.extend((0..length).map(|_| (next() % 256) as u8));
     for _ in 0..3 {
-        channel().send(&bytes, &[], true)?;
+        here()?.send(&bytes, &[], true)?;
     }
     Ok(())
 }

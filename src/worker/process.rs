@@ -1,5 +1,5 @@
-//! Processes of workers: started and buried by one thread, which lives as long as the program. (On Linux a worker ends with
-//! the thread that started it, so that none is left behind whatever happens to the program; elsewhere it ends when its
+//! Processes of workers: started on the thread that starts programs, and buried by one of their own. (On Linux a worker ends
+//! with the thread that started it, so that none is left behind whatever happens to the program; elsewhere it ends when its
 //! channel does.)
 
 #[cfg(target_os = "linux")]
@@ -8,22 +8,23 @@ mod fork;
 mod unix;
 #[cfg(windows)]
 mod windows;
+mod words;
 
 #[cfg(unix)]
 use unix::ended;
 #[cfg(windows)]
 use windows::ended;
+use words::LastWords;
 
-use super::channel::Channel;
+use super::channel::{self, Channel};
 use super::limits;
 use crate::bytes::error::{Error, Result};
-use crate::bytes::system;
+use crate::bytes::starter;
 use parking_lot::Mutex;
-use std::fs::File;
 use std::path::PathBuf;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus};
 use std::sync::OnceLock;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 /// The argument that makes the program a worker.
@@ -40,6 +41,9 @@ const ENVIRONMENT: [&str; 8] = [
     "HDF5_PLUGIN_PATH",
     "SystemRoot",
 ];
+
+/// The time between two looks at processes that end.
+const BURIAL: Duration = Duration::from_millis(5);
 
 /// A process that was started, and not waited for.
 enum Child {
@@ -68,19 +72,23 @@ impl Child {
         }
     }
 
-    /// How it ended, once it has; waits for that within a time.
+    /// How it ended, once it has.
+    fn has_ended(&mut self) -> std::io::Result<Option<ExitStatus>> {
+        match self {
+            Child::Started(child) => child.try_wait(),
+            #[cfg(target_os = "linux")]
+            Child::Forked(id) => fork::try_wait(*id),
+        }
+    }
+
+    /// The same, waited for within a time.
     fn wait(&mut self, most: Duration) -> Option<ExitStatus> {
         let since = Instant::now();
         loop {
-            let status = match self {
-                Child::Started(child) => child.try_wait().ok()?,
-                #[cfg(target_os = "linux")]
-                Child::Forked(id) => fork::try_wait(*id)?,
-            };
-            if status.is_some() || since.elapsed() > most {
-                return status;
+            match self.has_ended() {
+                Ok(None) if since.elapsed() <= most => std::thread::sleep(Duration::from_millis(1)),
+                ended => return ended.ok().flatten(),
             }
-            std::thread::sleep(Duration::from_millis(1));
         }
     }
 }
@@ -89,52 +97,46 @@ impl Child {
 pub(super) struct Process {
     channel: Channel,
     child: Mutex<Option<Child>>,
-    /// What it says before it dies.
-    words: File,
+    words: LastWords,
 }
 
-enum Order {
-    Start(PathBuf, Sender<Result<Process>>),
-    Bury(Child),
-}
-
-/// The thread that starts and buries.
-fn keeper() -> &'static Sender<Order> {
-    static KEEPER: OnceLock<Sender<Order>> = OnceLock::new();
-    KEEPER.get_or_init(|| {
-        let (orders, list) = channel::<Order>();
+/// The thread that waits for those that nobody asks of any more.
+fn burial() -> &'static Sender<Child> {
+    static THREAD: OnceLock<Sender<Child>> = OnceLock::new();
+    THREAD.get_or_init(|| {
+        let (sender, list) = channel::<Child>();
         let work = move || {
-            for order in list {
-                match order {
-                    Order::Start(program, answer) => {
-                        let _ = answer.send(start(&program));
-                    }
-                    Order::Bury(mut child) => {
+            let mut ending: Vec<Child> = Vec::new();
+            loop {
+                // One that does not end keeps no other one from it.
+                let pause = if ending.is_empty() { Duration::MAX } else { BURIAL };
+                match list.recv_timeout(pause) {
+                    Ok(mut child) => {
                         child.kill();
-                        child.wait(Duration::MAX);
+                        ending.push(child);
                     }
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => return,
                 }
+                ending.retain_mut(|child| matches!(child.has_ended(), Ok(None)));
             }
         };
-        // Where no thread can be started, orders have no taker, and whoever gives one is told.
-        let _ = std::thread::Builder::new().name("workers".to_owned()).spawn(work);
-        orders
+        let _ = std::thread::Builder::new().name("ended workers".to_owned()).spawn(work);
+        sender
     })
 }
 
-fn start(program: &PathBuf) -> Result<Process> {
-    let failed =
-        |error: std::io::Error| Error::crashed(format!("a reader's process cannot be started: {error}"));
-    let words = last_words().map_err(failed)?;
+fn start(program: &PathBuf) -> std::io::Result<Process> {
+    let (words, input) = LastWords::new()?;
     let mut command = Command::new(program);
     command
         .arg(ARGUMENT)
         .env_clear()
-        .envs(std::env::vars_os().filter(|(name, _)| ENVIRONMENT.iter().any(|kept| name == kept)))
-        .stderr(Stdio::from(words.try_clone().map_err(failed)?));
+        .envs(ENVIRONMENT.iter().filter_map(|name| Some((name, std::env::var_os(name)?))))
+        .stderr(input);
     #[cfg(windows)]
     windows::has_no_window(&mut command);
-    let (channel, child) = Channel::start(command).map_err(failed)?;
+    let (channel, child) = channel::start(command)?;
     Ok(Process { channel, child: Mutex::new(Some(Child::Started(child))), words })
 }
 
@@ -145,32 +147,14 @@ pub fn fork_first() {
     fork::fork_first();
 }
 
-/// Memory of a fixed size that a process writes to when it dies.
-#[cfg(target_os = "linux")]
-fn last_words() -> std::io::Result<File> {
-    use rustix::fs::{MemfdFlags, SealFlags};
-    let memory = rustix::fs::memfd_create("gander", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
-    rustix::fs::ftruncate(&memory, limits::LAST_WORDS)?;
-    rustix::fs::fcntl_add_seals(&memory, SealFlags::GROW | SealFlags::SHRINK)?;
-    Ok(memory.into())
-}
-
-/// A file that a process writes to when it dies.
-#[cfg(not(target_os = "linux"))]
-fn last_words() -> std::io::Result<File> {
-    crate::bytes::stream::temporary("a reader's last words").map_err(std::io::Error::other)
-}
-
 impl Process {
     /// Starts a worker.
     ///
     /// # Errors
     /// `Crashed` where the system cannot.
     pub(super) fn start(program: PathBuf) -> Result<Process> {
-        let (answer, started) = channel();
-        let nobody = || Error::crashed("a reader's process cannot be started: there is no thread for it");
-        keeper().send(Order::Start(program, answer)).map_err(|_| nobody())?;
-        started.recv().map_err(|_| nobody())?
+        let started = starter::on_its_thread(move || start(&program)).flatten();
+        started.map_err(|error| Error::crashed(format!("a reader's process cannot be started: {error}")))
     }
 
     /// Its channel.
@@ -194,20 +178,25 @@ impl Process {
     pub(super) fn bury(&self) {
         if let Some(mut child) = self.child.lock().take() {
             child.kill();
-            let _ = keeper().send(Order::Bury(child));
+            let _ = burial().send(child);
         }
     }
 
     /// How a process ended that is known to be ending, in words; waits for that.
     pub(super) fn end(&self) -> String {
         // What has closed its end is ending, and says by what; only what cannot end is ended.
-        let status = self.child.lock().take().and_then(|mut child| {
-            child.wait(limits::ENDING).or_else(|| {
+        let child = self.child.lock().take();
+        let status = child.and_then(|mut child| {
+            let ended = child.wait(limits::ENDING).or_else(|| {
                 child.kill();
-                child.wait(Duration::MAX)
-            })
+                child.wait(limits::ENDING)
+            });
+            if ended.is_none() {
+                let _ = burial().send(child);
+            }
+            ended
         });
-        let words = self.said();
+        let words = self.words.said();
         let overflow = words
             .lines()
             .find(|line| line.contains("stack overflow") || line.contains("overflowed its stack"));
@@ -218,13 +207,6 @@ impl Process {
             (.., Some(status)) => ended(status),
             _ => "it ended".to_owned(),
         }
-    }
-
-    /// What it said at the end.
-    fn said(&self) -> String {
-        let mut bytes = Vec::with_capacity(limits::LAST_WORDS as usize);
-        let _ = system::read_more(&self.words, &mut bytes, 0);
-        String::from_utf8_lossy(&bytes).trim_end_matches('\0').to_owned()
     }
 }
 

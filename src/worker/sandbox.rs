@@ -11,9 +11,9 @@ mod windows;
 use windows as system;
 
 #[cfg(not(any(target_os = "linux", windows)))]
-mod unix;
+mod portable;
 #[cfg(not(any(target_os = "linux", windows)))]
-use unix as system;
+use portable as system;
 
 use super::wire::choice;
 use crate::bytes::error::{Error, Result};
@@ -50,8 +50,8 @@ impl Level {
     }
 }
 
-/// Shuts this process in, for good: `folders` are what it may open, `memory` the bytes that it may take. Must be called while
-/// it has one thread.
+/// Shuts this process in, for good: `folders` are what it may open, `memory` the bytes that it may take. On Linux it must have
+/// one thread yet.
 ///
 /// # Errors
 /// Where the system refuses what it knows.

@@ -2,7 +2,7 @@
 
 use super::answers;
 use super::calls::{Call, Event, Opened, Opening, Priority, Request, Spec, Wanted};
-use super::channel::{Channel, Descriptor, Message, Receiver};
+use super::channel::{self, Channel, Descriptor, Message, Receiver};
 use super::limits;
 use super::objects::{Keeper, Key, Registry};
 use super::sandbox::{self, Level};
@@ -31,7 +31,6 @@ const STACK: usize = 8 << 20;
 /// What all threads of a worker share.
 #[derive(Default)]
 struct Worker {
-    channel: OnceLock<Channel>,
     registry: OnceLock<Registry>,
     level: OnceLock<Level>,
     queue: Mutex<Queue>,
@@ -67,21 +66,20 @@ enum Job {
 static WORKER: LazyLock<Worker> = LazyLock::new(Worker::default);
 
 /// The channel to the process that started this one.
-pub(super) fn channel() -> &'static Channel {
-    let inherited = || Channel::inherited().unwrap_or_else(|| std::process::exit(1));
-    WORKER.channel.get_or_init(inherited)
+pub(super) fn channel() -> Option<&'static Channel> {
+    static CHANNEL: LazyLock<Option<Channel>> = LazyLock::new(channel::inherited);
+    CHANNEL.as_ref()
 }
 
 /// Does what a worker does, until the program that started it is gone.
 pub fn serve() -> ExitCode {
-    let Some(channel) = Channel::inherited().filter(|_| ends_with_its_parent()) else {
+    let Some(channel) = channel().filter(|_| ends_with_its_parent()) else {
         eprintln!(
             "gander {}: this is started by Gander itself, to read a file apart from it",
             super::ARGUMENT
         );
         return ExitCode::from(2);
     };
-    let channel = WORKER.channel.get_or_init(|| channel);
     // A document may stay open for days, and this process has one thread.
     cache::keep_little();
     let mut receiver = Receiver::new();
@@ -94,7 +92,7 @@ pub fn serve() -> ExitCode {
     match sandbox::enter(&opening.folders, opening.memory) {
         Ok(level) => {
             let _ = WORKER.level.set(level);
-            source::confine((level != Level::Files).then_some(&opening.folders));
+            source::confine((level != Level::Files).then_some(&opening.folders[..]));
         }
         Err(error) => {
             tell(&Event::Failed { id, error }, true);
@@ -330,7 +328,8 @@ fn tell_kept(asked: bool) {
         return;
     }
     let (bytes, reserved) = (now as u64, cache::DECODED.reserved() as u64);
-    if channel().send(&Out::plain(&Event::Kept { bytes, reserved, asked }), &[], false).is_ok() {
+    let event = Out::plain(&Event::Kept { bytes, reserved, asked });
+    if channel().is_some_and(|channel| channel.send(&event, &[], false).is_ok()) {
         *told = now;
     }
 }
@@ -341,8 +340,8 @@ fn tell(event: &Event, wait: bool) {
 
 /// Sends; without waiting what does not fit now is not said.
 fn say(bytes: &[u8], wait: bool) {
-    let sent = channel().send(bytes, &[], wait);
-    if sent.is_err() && wait {
+    let is_sent = channel().is_some_and(|channel| channel.send(bytes, &[], wait).is_ok());
+    if !is_sent && wait {
         std::process::exit(0);
     }
 }

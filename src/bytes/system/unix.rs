@@ -111,6 +111,11 @@ fn free(disk: StatVfs) -> u64 {
     disk.f_bavail.saturating_mul(disk.f_frsize)
 }
 
+/// Whether a path names another machine: no path does here.
+pub(crate) fn is_elsewhere(_path: &Path) -> bool {
+    false
+}
+
 /// Whether there is a process of this number.
 pub(crate) fn is_alive(process: i32) -> bool {
     let Some(pid) = rustix::process::Pid::from_raw(process) else { return true };

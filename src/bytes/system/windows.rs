@@ -7,7 +7,7 @@ use std::io::{Error, ErrorKind, Result};
 use std::os::windows::ffi::{OsStrExt, OsStringExt};
 use std::os::windows::fs::{FileExt, OpenOptionsExt};
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf, Prefix};
 use windows_sys::Win32::Foundation::{ERROR_ACCESS_DENIED, WAIT_OBJECT_0};
 use windows_sys::Win32::Storage::FileSystem::{
     BY_HANDLE_FILE_INFORMATION, FILE_ATTRIBUTE_TEMPORARY, FILE_FLAG_BACKUP_SEMANTICS,
@@ -158,6 +158,12 @@ fn path_of(file: &File) -> Option<PathBuf> {
     Some(PathBuf::from(OsString::from_wide(path)))
 }
 
+/// Whether a path names another machine, which would be asked by looking at it, or a device.
+pub(crate) fn is_elsewhere(path: &Path) -> bool {
+    let Some(Component::Prefix(prefix)) = path.components().next() else { return false };
+    !matches!(prefix.kind(), Prefix::Disk(_) | Prefix::VerbatimDisk(_))
+}
+
 /// Whether there is a process of this number.
 pub(crate) fn is_alive(process: i32) -> bool {
     // SAFETY: no pointers.
@@ -200,6 +206,6 @@ fn wide(path: &Path) -> Vec<u16> {
 }
 
 /// What a call says: anything but zero is success.
-fn done(answer: i32) -> Result<()> {
+pub(crate) fn done(answer: i32) -> Result<()> {
     if answer != 0 { Ok(()) } else { Err(Error::last_os_error()) }
 }

@@ -10,7 +10,7 @@ use std::io::{Error, ErrorKind, Read};
 /// Bytes of a head.
 pub(super) const HEAD: usize = 9;
 
-/// Bytes that are read, or made room for, at a time.
+/// Bytes that room is made for at first; then as many more as there are.
 const PIECE: u64 = 1 << 20;
 
 /// The head of a message.
@@ -47,8 +47,9 @@ pub(super) fn body(from: &mut impl Read, length: u64) -> Result<Option<Buffer>> 
     let mut bytes = Vec::new();
     while (bytes.len() as u64) < length {
         // Room is made as bytes come, not as they are promised.
-        let piece = PIECE.min(length - bytes.len() as u64);
-        bytes.try_reserve(piece as usize).map_err(|_| wrong("there is no memory for a message"))?;
+        let read = bytes.len() as u64;
+        let piece = read.max(PIECE).min(length - read);
+        bytes.try_reserve_exact(piece as usize).map_err(|_| wrong("there is no memory for a message"))?;
         match from.by_ref().take(piece).read_to_end(&mut bytes) {
             Ok(0) => return Ok(None),
             Ok(_) => {}

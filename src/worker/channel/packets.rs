@@ -23,6 +23,24 @@ use std::time::Duration;
 /// An end of a channel.
 pub(in crate::worker) struct Channel(OwnedFd);
 
+/// Starts a process, with a channel to it.
+///
+/// # Errors
+/// What the system says.
+pub(in crate::worker) fn start(mut command: Command) -> std::io::Result<(Channel, Child)> {
+    let (here, there) = Channel::pair()?;
+    let child = command.stdin(Stdio::from(there)).stdout(Stdio::null()).spawn()?;
+    Ok((here, child))
+}
+
+/// The channel to the process that started this one, which is where other programs have their input; `None` where there is
+/// none. To be asked for once.
+pub(in crate::worker) fn inherited() -> Option<Channel> {
+    let kind = sockopt::socket_type(std::io::stdin());
+    // SAFETY: nothing else here reads the standard input.
+    kind.is_ok_and(|kind| kind == SocketType::SEQPACKET).then(|| Channel(unsafe { OwnedFd::from_raw_fd(0) }))
+}
+
 impl Channel {
     /// Two ends: of this process, and of another one.
     ///
@@ -34,25 +52,6 @@ impl Channel {
         // A worker that takes nothing must not make anybody wait for ever.
         sockopt::set_socket_timeout(&here, Timeout::Send, Some(limits::TAKEN))?;
         Ok((Channel(here), there))
-    }
-
-    /// Starts a process, with a channel to it.
-    ///
-    /// # Errors
-    /// What the system says.
-    pub(in crate::worker) fn start(mut command: Command) -> std::io::Result<(Channel, Child)> {
-        let (here, there) = Self::pair()?;
-        let child = command.stdin(Stdio::from(there)).stdout(Stdio::null()).spawn()?;
-        Ok((here, child))
-    }
-
-    /// That of the process that started this one, which is where other programs have their input; `None` where there is
-    /// none. To be asked for once.
-    pub(in crate::worker) fn inherited() -> Option<Channel> {
-        let kind = sockopt::socket_type(std::io::stdin());
-        // SAFETY: nothing else here reads the standard input.
-        kind.is_ok_and(|kind| kind == SocketType::SEQPACKET)
-            .then(|| Channel(unsafe { OwnedFd::from_raw_fd(0) }))
     }
 
     /// Sends a message, whole or not at all; waits for room where `wait` says so.

@@ -1,6 +1,7 @@
 //! A worker that is a copy of this process: Linux. fork(2).
 
-use super::{Child, Process, last_words};
+use super::words::LastWords;
+use super::{Child, Process};
 use crate::worker::channel::Channel;
 use parking_lot::Mutex;
 use rustix::process::{Pid, WaitOptions};
@@ -8,11 +9,10 @@ use std::os::fd::AsRawFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitCode, ExitStatus};
 
-/// Makes the worker of the first document from this very process, before there is a second thread: that takes less time
-/// than starting the program again. Nothing happens where the system cannot; the worker is started then when it is needed.
+/// As [`super::fork_first`].
 pub(super) fn fork_first() {
     let Ok((here, there)) = Channel::pair() else { return };
-    let Ok(words) = last_words() else { return };
+    let Ok((words, _)) = LastWords::new() else { return };
     let is_alone = std::fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() == 1);
     if !is_alone {
         return;
@@ -22,7 +22,7 @@ pub(super) fn fork_first() {
         0 => {
             drop(here);
             let nothing = std::fs::OpenOptions::new().write(true).open("/dev/null");
-            let outputs = [(there.as_raw_fd(), 0), (words.as_raw_fd(), 2)];
+            let outputs = [(there.as_raw_fd(), 0), (words.descriptor(), 2)];
             let silent = nothing.as_ref().map(|nothing| (nothing.as_raw_fd(), 1));
             for (from, to) in outputs.into_iter().chain(silent.ok()) {
                 // SAFETY: plain duplication of descriptors that are open.
@@ -46,9 +46,8 @@ fn exit_with(code: ExitCode) -> ! {
     unsafe { libc::_exit(code) }
 }
 
-/// How a copy ended; `Some(None)` where it has not, `None` where that cannot be known.
-#[allow(clippy::option_option, reason = "as of Child::try_wait, without its error")]
-pub(super) fn try_wait(id: Pid) -> Option<Option<ExitStatus>> {
-    let status = rustix::process::waitpid(Some(id), WaitOptions::NOHANG).ok()?;
-    Some(status.map(|(_, status)| ExitStatus::from_raw(status.as_raw())))
+/// How a copy ended, once it has.
+pub(super) fn try_wait(id: Pid) -> std::io::Result<Option<ExitStatus>> {
+    let status = rustix::process::waitpid(Some(id), WaitOptions::NOHANG)?;
+    Ok(status.map(|(_, status)| ExitStatus::from_raw(status.as_raw())))
 }

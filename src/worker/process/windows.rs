@@ -10,8 +10,10 @@ use windows_sys::Win32::Foundation::{
 };
 use windows_sys::Win32::System::Threading::CREATE_NO_WINDOW;
 
-/// The status of a process that another one ended.
+/// The status of a process that another one ended,
 const ENDED: i32 = 1;
+/// and of one that the C library's abort() ended.
+const ABORTED: i32 = 3;
 
 /// How a process ended, in words.
 pub(super) fn ended(status: ExitStatus) -> String {
@@ -24,7 +26,7 @@ pub(super) fn ended(status: ExitStatus) -> String {
         STATUS_STACK_OVERFLOW => "it used up its stack".to_owned(),
         STATUS_NO_MEMORY | STATUS_COMMITMENT_LIMIT => "it asked for more memory than it may have".to_owned(),
         // What abort() ends a process with.
-        STATUS_STACK_BUFFER_OVERRUN | STATUS_FATAL_APP_EXIT => "it gave up (abort)".to_owned(),
+        STATUS_STACK_BUFFER_OVERRUN | STATUS_FATAL_APP_EXIT | ABORTED => "it gave up (abort)".to_owned(),
         STATUS_HEAP_CORRUPTION => "it wrote to memory that it has not".to_owned(),
         STATUS_ILLEGAL_INSTRUCTION | STATUS_INTEGER_DIVIDE_BY_ZERO => {
             "it met an instruction that failed".to_owned()

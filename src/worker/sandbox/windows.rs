@@ -2,12 +2,10 @@
 //! anybody when it fails. <https://learn.microsoft.com/en-us/windows/win32/procthread/job-objects>
 
 use super::Level;
+use crate::bytes::system::done;
 use std::io::{Error, Result};
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
 use std::path::PathBuf;
-use windows_sys::Win32::System::Diagnostics::Debug::{
-    SEM_FAILCRITICALERRORS, SEM_NOGPFAULTERRORBOX, SetErrorMode,
-};
 use windows_sys::Win32::System::JobObjects::{
     AssignProcessToJobObject, CreateJobObjectW, JOB_OBJECT_LIMIT_ACTIVE_PROCESS,
     JOB_OBJECT_LIMIT_DIE_ON_UNHANDLED_EXCEPTION, JOB_OBJECT_LIMIT_PROCESS_MEMORY,
@@ -24,8 +22,6 @@ pub(super) fn enter(_folders: &[PathBuf], memory: u64) -> Result<Level> {
     limits.BasicLimitInformation.ActiveProcessLimit = 1;
     limits.ProcessMemoryLimit = usize::try_from(memory).unwrap_or(usize::MAX);
     let length = size_of_val(&limits) as u32;
-    // SAFETY: no window with a question opens where something fails; a call with a number.
-    unsafe { SetErrorMode(SEM_FAILCRITICALERRORS | SEM_NOGPFAULTERRORBOX) };
     // SAFETY: a job without a name and with the usual rights.
     let job = unsafe { CreateJobObjectW(std::ptr::null(), std::ptr::null()) };
     if job.is_null() {
@@ -39,9 +35,4 @@ pub(super) fn enter(_folders: &[PathBuf], memory: u64) -> Result<Level> {
     // SAFETY: an open job, and this very process.
     done(unsafe { AssignProcessToJobObject(job.as_raw_handle(), GetCurrentProcess()) })?;
     Ok(Level::Job)
-}
-
-/// What a call says: anything but zero is success.
-fn done(answer: i32) -> Result<()> {
-    if answer != 0 { Ok(()) } else { Err(Error::last_os_error()) }
 }

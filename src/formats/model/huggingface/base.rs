@@ -5,6 +5,7 @@ use super::weights::Weights;
 use super::{CONFIG, PIPELINE, has};
 use crate::bytes::error::{Result, UnlessCancelled};
 use crate::bytes::source::Source;
+use crate::bytes::system;
 use crate::bytes::task::Task;
 use std::path::{Path, PathBuf};
 
@@ -68,6 +69,8 @@ pub(super) fn candidates(task: &Task, adapter: &Path, name: &str) -> Result<Vec<
             named.extend(parent.file_name().is_some_and(|own| own == last).then(|| parent.to_path_buf()));
         }
     }
+    // Who opens an adapter has not asked for other machines to be asked.
+    named.retain(|place| !system::is_elsewhere(place));
     let mut near = vec![adapter.clone(), adapter.join("base"), adapter.join("base_model")];
     if let Some(parent) = adapter.parent() {
         near.push(parent.to_owned());
