@@ -161,6 +161,13 @@ impl Registry {
         Some(state)
     }
 
+    /// What was told last of an object did not arrive.
+    pub(super) fn tell_again(&self, key: Key) {
+        let Some(object) = self.get(key) else { return };
+        let finds = matches!(*object, Object::Findings(_));
+        self.told.lock().insert(key, Told { bytes: Vec::new(), finds });
+    }
+
     /// What has changed with an answer about `key`: of that itself, and of what was found, which is said of a node while
     /// its table is read.
     pub(super) fn news_after(&self, key: Key, most: usize) -> Vec<(Key, State)> {

@@ -41,6 +41,8 @@ struct Worker {
     asks: AtomicU64,
     /// Decoded bytes that were said to be kept.
     kept: Mutex<usize>,
+    /// Held while what has become known is told: an answer comes after what is known with it.
+    telling: Mutex<()>,
 }
 
 #[derive(Default)]
@@ -95,7 +97,7 @@ pub fn serve() -> ExitCode {
             source::confine((level != Level::Files).then_some(&opening.folders[..]));
         }
         Err(error) => {
-            tell(&Event::Failed { id, error }, true);
+            tell(&Event::Failed { id, error });
             return ExitCode::from(1);
         }
     }
@@ -183,7 +185,7 @@ fn take(mut message: Message) {
 fn asked(wanted: Wanted) -> Result<Vec<Descriptor>> {
     let ask = WORKER.asks.fetch_add(1, Ordering::Relaxed);
     WORKER.given.lock().insert(ask, None);
-    tell(&Event::Ask { ask, wanted }, true);
+    tell(&Event::Ask { ask, wanted });
     let mut all = WORKER.given.lock();
     loop {
         if let Some(Some(given)) = all.get_mut(&ask).map(Option::take) {
@@ -288,9 +290,11 @@ fn do_job(job: Job, task: &Task) {
             // Those that no node says, too: of what failed, or was only looked at.
             drop(refusals());
             let answered = answered.map(|()| (std::mem::take(&mut out.bytes), out.fault.take()));
+            let telling = WORKER.telling.lock();
             for (key, state) in registry.news_after(key, limits::FOUND) {
-                tell(&Event::State { request: key.0, ordinal: key.1, state }, true);
+                tell(&Event::State { request: key.0, ordinal: key.1, state });
             }
+            drop(telling);
             finish(id, budget, answered);
         }
     }
@@ -314,8 +318,8 @@ fn finish(id: u64, budget: u64, answered: Result<(Vec<u8>, Option<Error>)>) {
     });
     tell_kept(false);
     match bytes {
-        Ok(bytes) => say(&bytes, true),
-        Err(error) => tell(&Event::Failed { id, error }, true),
+        Ok(bytes) => drop(say(&bytes, true)),
+        Err(error) => tell(&Event::Failed { id, error }),
     }
 }
 
@@ -334,16 +338,18 @@ fn tell_kept(asked: bool) {
     }
 }
 
-fn tell(event: &Event, wait: bool) {
-    say(&Out::plain(event), wait);
+/// Sends, and waits until it can.
+fn tell(event: &Event) {
+    say(&Out::plain(event), true);
 }
 
-/// Sends; without waiting what does not fit now is not said.
-fn say(bytes: &[u8], wait: bool) {
+/// Sends; without waiting what does not fit now is not said. Whether it was.
+fn say(bytes: &[u8], wait: bool) -> bool {
     let is_sent = channel().is_some_and(|channel| channel.send(bytes, &[], wait).is_ok());
     if !is_sent && wait {
         std::process::exit(0);
     }
+    is_sent
 }
 
 /// How far all requests are, and what has become known of what may change.
@@ -357,14 +363,18 @@ fn tell_progress() {
             events.push(Event::Progress { id: *id, done, total, message });
         }
     }
-    if let Some(registry) = WORKER.registry.get() {
-        for key in registry.watched(limits::WATCHED) {
-            if let Some(state) = registry.news_of(key) {
-                events.push(Event::State { request: key.0, ordinal: key.1, state });
-            }
+    for event in &events {
+        say(&Out::plain(event), false);
+    }
+    // Where an answer is told just now, this thread does not wait for that.
+    let (Some(registry), Some(_telling)) = (WORKER.registry.get(), WORKER.telling.try_lock()) else { return };
+    for key in registry.watched(limits::WATCHED) {
+        let Some(state) = registry.news_of(key) else { continue };
+        // Unlike how far it is, what has become known is not said again at each tick.
+        if !say(&Out::plain(&Event::State { request: key.0, ordinal: key.1, state }), false) {
+            registry.tell_again(key);
         }
     }
-    events.iter().for_each(|event| tell(event, false));
 }
 
 fn source_of(spec: &Spec) -> Result<Source> {
@@ -412,7 +422,7 @@ pub(super) fn refusals() -> Option<String> {
     };
     let refused: Vec<String> = paths.iter().map(told).collect();
     (!refused.is_empty()).then(|| {
-        tell(&Event::Refused { paths }, true);
+        tell(&Event::Refused { paths });
         format!(
             "it names what lies outside of its folder, which its reader may not open: {}; --reads FOLDER allows it",
             display::harmless(&refused.join(", "), 1_000)
