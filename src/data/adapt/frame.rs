@@ -11,8 +11,11 @@ use crate::data::dtype::DType;
 use crate::data::region::{Region, Span};
 use std::sync::Arc;
 
-/// Frames up to here are decoded whole, in bytes.
+/// Frames up to here are decoded whole, in bytes;
 const WHOLE: u64 = 256 << 20;
+/// those of which the file has smaller versions, up to here: what is seen of a larger one is read from the version that it is
+/// seen in, and all of it only by who goes through all of it.
+const WHOLE_OF_LEVELS: u64 = 16 << 20;
 
 /// A frame of an image, as `frames × height × width × channels`.
 pub struct FrameArray {
@@ -51,7 +54,7 @@ impl FrameArray {
     /// As [`Image::read`].
     pub fn read(image: Arc<dyn Image>, task: &Task, number: u64) -> Result<Self> {
         let info = image.info();
-        if bytes_of(info) > WHOLE {
+        if bytes_of(info) > if info.levels.len() > 1 { WHOLE_OF_LEVELS } else { WHOLE } {
             let shape = Self::shape_of(info, info.height, info.width, info.channels);
             return Ok(FrameArray { dtype: info.sample.dtype(), number, shape, pixels: None, image });
         }
@@ -218,9 +221,8 @@ mod tests {
 
     #[test]
     fn a_picture_of_tiles_is_read_tile_by_tile() {
-        let widest = |chunk: Option<(u64, u64)>| {
-            let side = 20_000;
-            let levels = vec![(side, side)];
+        let widest = |side: u64, levels: u32, chunk: Option<(u64, u64)>| {
+            let levels = (0..levels).map(|level| (side >> level, side >> level)).collect();
             let info = ImageInfo {
                 width: side,
                 height: side,
@@ -239,7 +241,10 @@ mod tests {
             image.widest.load(Ordering::Relaxed)
         };
         // A row of tiles would be decoded again for each of its rows that is looked at.
-        assert!(widest(Some((256, 256))) < 5_000);
-        assert!(widest(None) > 15_000);
+        assert!(widest(20_000, 1, Some((256, 256))) < 5_000);
+        assert!(widest(20_000, 1, None) > 15_000);
+        // Of one with smaller versions that is read which is seen, also where all of it would fit into memory.
+        assert!(widest(8_000, 6, None) < 300);
+        assert!(widest(8_000, 1, None) > 7_000);
     }
 }
