@@ -386,10 +386,10 @@ impl Chunked {
         };
         match self.wanted(task, &plan)? {
             Wanted::All(1) => one(plan.at(0)),
-            Wanted::All(count) => (0..count).into_par_iter().try_for_each(|n| one(plan.at(n))),
+            Wanted::All(count) => first_error((0..count).into_par_iter().map(|n| one(plan.at(n)))),
             Wanted::There(chunks) => {
                 copy::fill_all(&self.fill, &canvas);
-                chunks.into_par_iter().try_for_each(one)
+                first_error(chunks.into_par_iter().map(one))
             }
         }
     }
@@ -399,6 +399,11 @@ impl Chunked {
         let bytes = limits::bytes(&self.grid.longest(), self.dtype.size().max(16)).unwrap_or(u64::MAX);
         bytes.saturating_mul(chunks) > much()
     }
+}
+
+/// The error of the first that has one, whichever meets its own first.
+fn first_error(all: impl ParallelIterator<Item = Result<()>>) -> Result<()> {
+    all.find_map_first(Result::err).map_or(Ok(()), Err)
 }
 
 impl Array for Chunked {
