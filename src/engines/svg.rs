@@ -10,7 +10,7 @@ use crate::data::content::{Image, ImageInfo, Pixels, Rect, Sample};
 use parking_lot::Mutex;
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::roxmltree::{self, Document, Node, ParsingOptions};
-use resvg::usvg::{ImageHrefResolver, Options, Tree, fontdb};
+use resvg::usvg::{self, ImageHrefResolver, ImageKind, Options, Paint, Tree, fontdb};
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
@@ -24,6 +24,8 @@ const EXPANDED: u64 = 1_000_000;
 const DEPTH: usize = 512;
 /// Pixels that are drawn at once.
 const PIXELS: u64 = 64 << 20;
+/// Pixels of the tiles of all its patterns, each of which is drawn whole, however little of it is seen.
+const TILES: u64 = 128 << 20;
 /// Bytes of stack of the thread that parses and draws: both go into elements one in the other.
 const STACK: usize = 64 << 20;
 
@@ -154,6 +156,49 @@ fn expanded<'a>(
     Ok(count)
 }
 
+/// Takes from `left` the pixels of the tiles of patterns below a group, where a length of 1 is as long as `scale` makes it.
+fn count_tiles(group: &usvg::Group, scale: Transform, left: &mut u64) -> Result<()> {
+    for node in group.children() {
+        let inner = scale.pre_concat(node.abs_transform());
+        match node {
+            usvg::Node::Path(path) => {
+                let fill = path.fill().map(usvg::Fill::paint);
+                for paint in fill.into_iter().chain(path.stroke().map(usvg::Stroke::paint)) {
+                    let Paint::Pattern(pattern) = paint else { continue };
+                    let (x, y) = inner.pre_concat(pattern.transform()).get_scale();
+                    let (width, height) = (pattern.rect().width() * x, pattern.rect().height() * y);
+                    // What is no number is no size either, and takes all.
+                    let pixels = (f64::from(width) * f64::from(height)).ceil();
+                    let pixels = if pixels >= 0.0 { pixels as u64 } else { u64::MAX };
+                    *left = left.checked_sub(pixels).ok_or_else(|| {
+                        let tile = format!("a pattern of {width:.0} × {height:.0} pixels");
+                        Error::limit(format!("SVG: {tile}; the limit of all patterns is {TILES} pixels"))
+                    })?;
+                    count_tiles(pattern.root(), Transform::from_scale(x, y), left)?;
+                }
+            }
+            usvg::Node::Group(group) => {
+                let mut counted = Ok(());
+                // Masks, and pictures of filters.
+                node.subroots(|root| {
+                    if counted.is_ok() {
+                        counted = count_tiles(root, inner, left);
+                    }
+                });
+                counted?;
+                count_tiles(group, scale, left)?;
+            }
+            usvg::Node::Image(image) => {
+                if let ImageKind::SVG(tree) = image.kind() {
+                    count_tiles(tree.root(), inner, left)?;
+                }
+            }
+            usvg::Node::Text(text) => count_tiles(text.flattened(), scale, left)?,
+        }
+    }
+    Ok(())
+}
+
 impl Drawing {
     /// The drawing, this many pixels wide and high.
     fn draw(&self, width: u64, height: u64) -> Result<Pixels> {
@@ -166,6 +211,7 @@ impl Drawing {
         let map = on_stack(move || {
             let map = Pixmap::new(width as u32, height as u32);
             let mut map = map.ok_or_else(|| Error::malformed("SVG: a drawing without a size"))?;
+            count_tiles(tree.root(), Transform::from_scale(x, y), &mut TILES.clone())?;
             resvg::render(&tree, Transform::from_scale(x, y), &mut map.as_mut());
             Ok(map)
         })?;
@@ -216,6 +262,33 @@ mod tests {
 
     fn pixels(text: &str) -> Pixels {
         image(text).unwrap().read(&Task::new(), 0, 0, Rect::all(1000, 1000)).unwrap()
+    }
+
+    #[test]
+    fn a_pattern_of_huge_tiles_is_refused() {
+        let drawn = |inner: &str| {
+            let text = format!(
+                "<svg xmlns='http://www.w3.org/2000/svg' width='200' height='200'><defs>\
+                 <pattern id='p' width='200' height='200'><circle r='100' fill='lime'/></pattern>\
+                 <pattern id='q' width='1' height='1'><circle r='100' fill='lime'/></pattern>\
+                 <mask id='m'><rect width='200' height='200' fill='url(#p)'/></mask>\
+                 <pattern id='n' width='1' height='1'><rect width='200' height='200' fill='url(#p)'/></pattern>\
+                 </defs>{inner}</svg>"
+            );
+            image(&text)?.read(&Task::new(), 0, 0, Rect::all(200, 200))
+        };
+        // Sides are shares of what is filled: 40,000 pixels each.
+        for bomb in [
+            "<rect width='200' height='200' fill='url(#p)'/>",
+            "<rect width='200' height='200' stroke='url(#p)'/>",
+            "<g transform='scale(0.5)'><rect width='200' height='200' fill='url(#n)'/></g>",
+            "<rect width='200' height='200' mask='url(#m)'/>",
+        ] {
+            let error = drawn(bomb).unwrap_err();
+            assert!(error.kind() == ErrorKind::Limit && error.what().contains("pattern"), "{bomb}: {error}");
+        }
+        let fine = drawn("<rect width='200' height='200' fill='url(#q)'/>").unwrap();
+        assert!(fine.data.iter().any(|byte| *byte > 0));
     }
 
     #[test]
