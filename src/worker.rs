@@ -16,7 +16,7 @@
 //! | `calls` | what is asked: one call for each method that reads |
 //! | `channel`, `connection` | messages between two processes; requests, answers, progress, cancelling, death |
 //! | `link` | a document: its worker, the next one where that died, and how what was made is made again |
-//! | `process`, `spare` | starting and burying; one that waits for the next document |
+//! | `process`, `spare` | starting and reaping; one that waits for the next document |
 //! | `sandbox`, `grants` | what a worker may do, and which files it may open |
 //! | `server`, `answers`, `objects` | the worker's end |
 //! | `proxy` | the traits, on this end |

@@ -285,7 +285,7 @@ impl Connection {
     /// Ends the worker; what waits for it is asked of a new one.
     pub(super) fn dismiss(&self) {
         self.waiting.lock().dead.get_or_insert(Failure::Dismissed);
-        self.process.bury();
+        self.process.reap();
         self.has_ended();
     }
 

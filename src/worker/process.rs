@@ -4,17 +4,17 @@
 
 #[cfg(target_os = "linux")]
 mod fork;
+mod stderr;
 #[cfg(unix)]
 mod unix;
 #[cfg(windows)]
 mod windows;
-mod words;
 
+use stderr::CapturedStderr;
 #[cfg(unix)]
 use unix::ended;
 #[cfg(windows)]
 use windows::ended;
-use words::LastWords;
 
 use super::channel::{self, Channel};
 use super::limits;
@@ -43,7 +43,7 @@ const ENVIRONMENT: [&str; 8] = [
 ];
 
 /// The time between two looks at processes that end.
-const BURIAL: Duration = Duration::from_millis(5);
+const REAPING: Duration = Duration::from_millis(5);
 
 /// A process that was started, and not waited for.
 enum Child {
@@ -97,11 +97,11 @@ impl Child {
 pub(super) struct Process {
     channel: Channel,
     child: Mutex<Option<Child>>,
-    words: LastWords,
+    stderr: CapturedStderr,
 }
 
 /// The thread that waits for those that nobody asks of any more.
-fn burial() -> &'static Sender<Child> {
+fn reaper() -> &'static Sender<Child> {
     static THREAD: OnceLock<Sender<Child>> = OnceLock::new();
     THREAD.get_or_init(|| {
         let (sender, list) = channel::<Child>();
@@ -109,7 +109,7 @@ fn burial() -> &'static Sender<Child> {
             let mut ending: Vec<Child> = Vec::new();
             loop {
                 // One that does not end keeps no other one from it.
-                let pause = if ending.is_empty() { Duration::MAX } else { BURIAL };
+                let pause = if ending.is_empty() { Duration::MAX } else { REAPING };
                 match list.recv_timeout(pause) {
                     Ok(mut child) => {
                         child.kill();
@@ -127,7 +127,7 @@ fn burial() -> &'static Sender<Child> {
 }
 
 fn start(program: &PathBuf) -> std::io::Result<Process> {
-    let (words, input) = LastWords::new()?;
+    let (stderr, input) = CapturedStderr::new()?;
     let mut command = Command::new(program);
     command
         .arg(ARGUMENT)
@@ -137,7 +137,7 @@ fn start(program: &PathBuf) -> std::io::Result<Process> {
     #[cfg(windows)]
     windows::has_no_window(&mut command);
     let (channel, child) = channel::start(command)?;
-    Ok(Process { channel, child: Mutex::new(Some(Child::Started(child))), words })
+    Ok(Process { channel, child: Mutex::new(Some(Child::Started(child))), stderr })
 }
 
 /// Makes the worker of the first document from this very process, before there is a second thread: that takes less time
@@ -175,10 +175,10 @@ impl Process {
     }
 
     /// Ends it; nobody will ask how.
-    pub(super) fn bury(&self) {
+    pub(super) fn reap(&self) {
         if let Some(mut child) = self.child.lock().take() {
             child.kill();
-            let _ = burial().send(child);
+            let _ = reaper().send(child);
         }
     }
 
@@ -192,11 +192,11 @@ impl Process {
                 child.wait(limits::ENDING)
             });
             if ended.is_none() {
-                let _ = burial().send(child);
+                let _ = reaper().send(child);
             }
             ended
         });
-        let words = self.words.said();
+        let words = self.stderr.text();
         let overflow = words
             .lines()
             .find(|line| line.contains("stack overflow") || line.contains("overflowed its stack"));
@@ -213,6 +213,6 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         // Without its taker the system buries it when the program ends.
-        self.bury();
+        self.reap();
     }
 }

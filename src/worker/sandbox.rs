@@ -11,9 +11,9 @@ mod windows;
 use windows as system;
 
 #[cfg(not(any(target_os = "linux", windows)))]
-mod portable;
+mod posix;
 #[cfg(not(any(target_os = "linux", windows)))]
-use portable as system;
+use posix as system;
 
 use super::wire::choice;
 use crate::bytes::error::{Error, Result};

@@ -93,12 +93,12 @@ impl Receiver {
 
 /// Messages that a thread reads.
 struct Input {
-    state: Mutex<Incoming>,
+    state: Mutex<InputState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct Incoming {
+struct InputState {
     messages: VecDeque<Message>,
     bytes: usize,
     /// How it ended, once it did.
@@ -157,7 +157,7 @@ impl Input {
     /// Waits for a message or the end, for as long as is said; whether there is one.
     fn wait(&self, most: Option<Duration>) -> bool {
         let mut state = self.state.lock();
-        let is_empty = |state: &mut Incoming| state.messages.is_empty() && state.end.is_none();
+        let is_empty = |state: &mut InputState| state.messages.is_empty() && state.end.is_none();
         match most {
             Some(most) => drop(self.changed.wait_while_for(&mut state, is_empty, most)),
             None => self.changed.wait_while(&mut state, is_empty),
@@ -174,14 +174,14 @@ impl Input {
 
 /// Messages that a thread writes.
 struct Output {
-    state: Mutex<Leaving>,
+    state: Mutex<OutputState>,
     changed: Condvar,
     /// How long somebody waits for a message to be written.
     most: Option<Duration>,
 }
 
 #[derive(Default)]
-struct Leaving {
+struct OutputState {
     messages: VecDeque<Outgoing>,
     /// How many were put, and how many were written.
     put: u64,
@@ -235,7 +235,7 @@ impl Output {
         if !wait {
             return Ok(());
         }
-        let waits = |state: &mut Leaving| state.written < mine && !state.is_over;
+        let waits = |state: &mut OutputState| state.written < mine && !state.is_over;
         match self.most {
             Some(most) => drop(self.changed.wait_while_for(&mut state, waits, most)),
             None => self.changed.wait_while(&mut state, waits),

@@ -1,6 +1,6 @@
 //! A worker that is a copy of this process: Linux. fork(2).
 
-use super::words::LastWords;
+use super::stderr::CapturedStderr;
 use super::{Child, Process};
 use crate::worker::channel::Channel;
 use parking_lot::Mutex;
@@ -12,7 +12,7 @@ use std::process::{ExitCode, ExitStatus};
 /// As [`super::fork_first`].
 pub(super) fn fork_first() {
     let Ok((here, there)) = Channel::pair() else { return };
-    let Ok((words, _)) = LastWords::new() else { return };
+    let Ok((stderr, _)) = CapturedStderr::new() else { return };
     let is_alone = std::fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() == 1);
     if !is_alone {
         return;
@@ -22,19 +22,19 @@ pub(super) fn fork_first() {
         0 => {
             drop(here);
             let nothing = std::fs::OpenOptions::new().write(true).open("/dev/null");
-            let outputs = [(there.as_raw_fd(), 0), (words.descriptor(), 2)];
+            let outputs = [(there.as_raw_fd(), 0), (stderr.descriptor(), 2)];
             let silent = nothing.as_ref().map(|nothing| (nothing.as_raw_fd(), 1));
             for (from, to) in outputs.into_iter().chain(silent.ok()) {
                 // SAFETY: plain duplication of descriptors that are open.
                 unsafe { libc::dup2(from, to) };
             }
-            drop((there, words, nothing));
+            drop((there, stderr, nothing));
             exit_with(crate::worker::serve());
         }
         id => {
             let Some(id) = Pid::from_raw(id).filter(|_| id > 0) else { return };
             let child = Mutex::new(Some(Child::Forked(id)));
-            crate::worker::spare::put(crate::worker::program(), Process { channel: here, child, words });
+            crate::worker::spare::put(crate::worker::program(), Process { channel: here, child, stderr });
         }
     }
 }

@@ -5,7 +5,7 @@ use std::io::Result;
 use std::process::Stdio;
 
 /// What was said at the end.
-pub(super) struct LastWords(Kept);
+pub(super) struct CapturedStderr(Kept);
 
 #[cfg(target_os = "linux")]
 type Kept = rustix::fd::OwnedFd;
@@ -15,7 +15,7 @@ type Kept = rustix::fd::OwnedFd;
 type Kept = std::sync::Arc<parking_lot::Mutex<Vec<u8>>>;
 
 #[cfg(target_os = "linux")]
-impl LastWords {
+impl CapturedStderr {
     /// Memory of a fixed size that a process writes to, and what is given to the process.
     pub(super) fn new() -> Result<(Self, Stdio)> {
         use rustix::fs::{MemfdFlags, SealFlags};
@@ -23,7 +23,7 @@ impl LastWords {
         rustix::fs::ftruncate(&memory, limits::LAST_WORDS as u64)?;
         rustix::fs::fcntl_add_seals(&memory, SealFlags::GROW | SealFlags::SHRINK)?;
         let input = Stdio::from(memory.try_clone()?);
-        Ok((LastWords(memory), input))
+        Ok((CapturedStderr(memory), input))
     }
 
     /// Where a copy of this process is to write.
@@ -31,7 +31,7 @@ impl LastWords {
         std::os::fd::AsRawFd::as_raw_fd(&self.0)
     }
 
-    pub(super) fn said(&self) -> String {
+    pub(super) fn text(&self) -> String {
         let mut bytes = vec![0; limits::LAST_WORDS];
         let count = rustix::io::pread(&self.0, &mut bytes[..], 0).unwrap_or(0);
         String::from_utf8_lossy(bytes.get(..count).unwrap_or_default()).trim_end_matches('\0').to_owned()
@@ -39,7 +39,7 @@ impl LastWords {
 }
 
 #[cfg(not(target_os = "linux"))]
-impl LastWords {
+impl CapturedStderr {
     /// A pipe that a process writes to: what is given to the process.
     pub(super) fn new() -> Result<(Self, Stdio)> {
         use std::io::Read;
@@ -55,10 +55,10 @@ impl LastWords {
             }
         };
         std::thread::Builder::new().name("last words".to_owned()).spawn(work)?;
-        Ok((LastWords(kept), Stdio::from(to)))
+        Ok((CapturedStderr(kept), Stdio::from(to)))
     }
 
-    pub(super) fn said(&self) -> String {
+    pub(super) fn text(&self) -> String {
         // The thread ends with the process, which has ended: it has time to read what there is.
         let since = std::time::Instant::now();
         while std::sync::Arc::strong_count(&self.0) > 1 && since.elapsed() < limits::ENDING {
