@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use egui::accesskit::Role;
 use egui::{Key, Modifiers, vec2};
-use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
+use egui_kittest::{Harness, HarnessBuilder};
 
 use super::*;
 use crate::gui::Waker;
@@ -78,12 +78,19 @@ fn window_with(
     size: egui::Vec2,
 ) -> Harness<'static, Window> {
     let paths = paths.iter().map(|path| path.to_path_buf()).collect();
-    let mut harness = Harness::builder()
+    started(builder(size), Window { paths, session, settings, app: None })
+}
+
+fn builder(size: egui::Vec2) -> HarnessBuilder<Window> {
+    Harness::builder()
         .with_size(size)
         .with_step_dt(1.0 / 60.0)
         .with_context_setup(theme::apply)
         .allow_missing_glyphs()
-        .build_ui_state(Window::frame, Window { paths, session, settings, app: None });
+}
+
+fn started(builder: HarnessBuilder<Window>, window: Window) -> Harness<'static, Window> {
+    let mut harness = builder.build_ui_state(Window::frame, window);
     settle(&mut harness);
     harness
 }

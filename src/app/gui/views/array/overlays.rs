@@ -2,7 +2,7 @@
 //! framed element, the tool tip.
 
 use egui::epaint::{Mesh, Vertex, WHITE_UV};
-use egui::{Align2, Color32, Rect, Response, RichText, Shape, Stroke, StrokeKind, Ui, pos2, vec2};
+use egui::{Align2, Color32, Id, Rect, Response, RichText, Shape, Stroke, StrokeKind, Ui, pos2, vec2};
 use gander::bytes::display::{self, brief};
 use gander::data::axes::AxisCoordinates;
 use gander::data::dtype::DType;
@@ -396,10 +396,11 @@ pub(super) fn tip(
     stored: &[String],
 ) {
     let theme = Theme::of_context(&response.ctx);
+    // One name for those of all tabs, as there is one pointer: egui keeps the layer of each name as long as it runs.
     let tip = egui::Tooltip::always_open(
         response.ctx.clone(),
         response.layer_id,
-        response.id.with("tip"),
+        Id::unique("tip of an element"),
         egui::PopupAnchor::Pointer,
     );
     tip.gap(14.0).show(|ui| {
