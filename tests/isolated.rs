@@ -430,6 +430,7 @@ fn misbehave_in_rounds() {
         ("segfault", "segmentation fault"),
     ];
     let before = (children(), descriptors());
+    let mut early = None;
     for round in 0..rounds {
         std::thread::scope(|scope| {
             for (how, words) in kinds {
@@ -445,7 +446,11 @@ fn misbehave_in_rounds() {
             }
         });
         if round % 50 == 49 {
-            println!("{} rounds: {} children, {} descriptors", round + 1, children(), descriptors());
+            let memory = crate::memory::memory("self", "RssAnon:");
+            let early = *early.get_or_insert(memory);
+            let (rounds, children, descriptors) = (round + 1, children(), descriptors());
+            println!("{rounds} rounds: {children} children, {descriptors} descriptors, {} kB", memory >> 10);
+            assert!(memory < early + (16 << 20), "{early} bytes became {memory}");
         }
         for seed in 0..20 {
             let how = format!("garbage:{}", round * 20 + seed);
@@ -455,6 +460,8 @@ fn misbehave_in_rounds() {
             assert!(matches!(error.kind(), ErrorKind::Crashed | ErrorKind::Bug), "{how}: {error:?}");
         }
     }
+    // These come once, and some take a while to get where the limit is.
+    let limits = Limits { silence: Duration::from_secs(1), ..limits };
     for (how, kind) in [("write", ErrorKind::Io), ("remove", ErrorKind::Io), ("read", ErrorKind::Io)] {
         let error = worker::open(&Task::new(), &path, &misbehaving(how), &limits).err().unwrap();
         assert_eq!(error.kind(), kind, "{how}: {error}");

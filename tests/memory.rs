@@ -42,7 +42,8 @@ fn resident(process: &str) -> usize {
     memory(process, "VmRSS:")
 }
 
-fn memory(process: &str, what: &str) -> usize {
+/// What the system says of a process under this name, in bytes.
+pub(crate) fn memory(process: &str, what: &str) -> usize {
     let text = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
     let line = text.lines().find_map(|line| line.strip_prefix(what)).unwrap();
     line.trim().trim_end_matches("kB").trim().parse::<usize>().unwrap() << 10
