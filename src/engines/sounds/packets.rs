@@ -102,8 +102,8 @@ fn opened(task: &Task, source: &Source, nth: usize, seconds: Option<f64>) -> Res
     let sound = Sound { codec: word(params.codec), rate: spec.rate(), bits: coded, full };
     let facts =
         ArrayFacts { bytes_stored: source.known_len(), codecs: vec![sound.codec.clone()], ..facts(&sound) };
-    let (seeks, shape) = (header.counts, vec![frames, channels]);
-    let told = Told { nth, dtype, shape, full, seeks, is_whole, facts };
+    let (counts, seeks, shape) = (header.counts, header.seeks, vec![frames, channels]);
+    let told = Told { nth, dtype, shape, full, counts, seeks, is_whole, facts };
     Ok(node.content(Content::Array(Arc::new(Packets::new(source, told)))))
 }
 

@@ -40,6 +40,8 @@ pub(super) struct Told {
     /// Bits of a sample at full scale.
     pub(super) full: u32,
     /// Whether packets tell which frame they begin with.
+    pub(super) counts: bool,
+    /// Whether a frame is found by that without what lies before it.
     pub(super) seeks: bool,
     /// Whether packets are decoded each without those before it.
     pub(super) is_whole: bool,
@@ -205,7 +207,7 @@ impl Packets {
                 // Where only about is known how long it is, what lacks at the end is silence.
                 let lacks = until.saturating_sub(stream.at);
                 let rate = self.told.facts.sound.as_ref().map_or(0, |sound| u64::from(sound.rate));
-                if !self.told.seeks && lacks <= rate / 2 && until == self.frames() {
+                if !self.told.counts && lacks <= rate / 2 && until == self.frames() {
                     out.resize(whole.max(out.len()), 0);
                     break;
                 }

@@ -11,6 +11,7 @@ use symphonia::core::codecs::audio::well_known as codec;
 use symphonia::core::codecs::audio::{AudioCodecId, AudioCodecParameters, AudioDecoder, AudioDecoderOptions};
 use symphonia::core::errors::Error as Failure;
 use symphonia::core::formats::probe::Hint;
+use symphonia::core::formats::well_known::FORMAT_ID_OGG;
 use symphonia::core::formats::{FormatOptions, FormatReader, TrackType};
 use symphonia::core::io::{MediaSource, MediaSourceStream};
 use symphonia::core::meta::MetadataOptions;
@@ -100,6 +101,8 @@ pub(super) struct Header {
     pub(super) frames: Option<u64>,
     /// Whether a time stamp counts frames.
     pub(super) counts: bool,
+    /// Whether a place is found without what lies before it.
+    pub(super) seeks: bool,
     /// Frames in a tick of time stamps.
     pub(super) scale: f64,
 }
@@ -126,6 +129,9 @@ impl Stream {
         let per_second = params.sample_rate.unwrap_or(0);
         let counts =
             track.time_base.is_some_and(|base| base.numer.get() == 1 && base.denom.get() == per_second);
+        // Symphonia's reader of Ogg looks for ever at a packet of another track that comes first after a seek.
+        let is_mixed = format.format_info().format == FORMAT_ID_OGG && format.tracks().len() > 1;
+        let seeks = counts && !is_mixed;
         // Where nobody wrote how long an MP3 is, its length is guessed from its first frame.
         let is_guess = params.codec == codec::CODEC_ID_MP3 && track.delay.is_none();
         let mut frames = track.num_frames.filter(|frames| *frames > 0 && !is_guess);
@@ -160,7 +166,7 @@ impl Stream {
         let track = track.id;
         Ok((
             Stream { format, decoder, track, at: 0, left: Vec::new() },
-            Header { params, frames, counts, scale },
+            Header { params, frames, counts, seeks, scale },
         ))
     }
 
