@@ -212,7 +212,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Without its taker the system buries it when the program ends.
+        // Without the thread the system reaps it when the program ends.
         self.reap();
     }
 }

@@ -64,9 +64,9 @@ fn allocated() -> usize {
 
 /// Takes the textures as a graphics card does. The harness' own renderer keeps each change of each texture until a picture
 /// is asked for, and in these tests none is.
-struct NoPicture;
+struct NullRenderer;
 
-impl TestRenderer for NoPicture {
+impl TestRenderer for NullRenderer {
     fn handle_delta(&mut self, delta: &mut egui::TexturesDelta) {
         delta.clear();
     }
@@ -118,7 +118,7 @@ fn files_that_come_and_go_leave_nothing() {
     if let Some(program) = std::env::var_os("GANDER_SOAK_PROGRAM").map(PathBuf::from) {
         gander::worker::isolate(gander::worker::Limits { program, ..Default::default() });
     }
-    let mut harness = started(builder(vec2(1200.0, 800.0)).renderer(NoPicture), Window::default());
+    let mut harness = started(builder(vec2(1200.0, 800.0)).renderer(NullRenderer), Window::default());
     let mut seen: BTreeMap<usize, (u64, usize)> = BTreeMap::new();
     for (n, path) in files.iter().cycle().take(count).enumerate() {
         let before = gander::bytes::cache::DECODED.used();
