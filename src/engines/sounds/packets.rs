@@ -6,17 +6,17 @@ mod blocks;
 mod stream;
 
 use super::facts;
-use crate::bytes::error::{Error, ErrorKind, Result};
+use crate::bytes::error::{Error, ErrorKind, Result, UnlessCancelled};
 use crate::bytes::guard::catch_decoder_panic;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
-use crate::data::content::Content;
 use crate::data::content::array::{ArrayFacts, Sound};
+use crate::data::content::{Content, Kind};
 use crate::data::dtype::DType;
 use crate::data::node::Node;
 use blocks::{Packets, Told};
 use std::sync::Arc;
-use stream::{Stream, word};
+use stream::{Stream, is_sound, word};
 use symphonia::core::codecs::audio::well_known as codec;
 use symphonia::core::meta::RawValue;
 
@@ -24,6 +24,9 @@ use symphonia::core::meta::RawValue;
 const COUNTED: u64 = 512 << 10;
 /// A text of the metadata is cut to so many characters.
 const TEXT: usize = 4_000;
+
+/// So many tracks of sound of one file are opened.
+const TRACKS: usize = 16;
 
 /// What keys of metadata are called in words.
 const KEYS: [(&str, &str); 18] = [
@@ -47,12 +50,37 @@ const KEYS: [(&str, &str); 18] = [
     ("\u{a9}too", "encoder"),
 ];
 
-/// The node of a sound that is decoded by packets.
+/// The node of a sound that is decoded by packets. Where the file has several tracks of sound (Ogg), it is the first
+/// one, and the others are its children; of tracks that are no sound a remark tells.
 ///
 /// # Errors
 /// `Malformed` where the header cannot be read.
 pub fn node(task: &Task, source: &Source) -> Result<Node> {
-    track(task, source, 0, None)
+    let mut tracks = Tracks::default();
+    let mut first = guarded(source, || opened(task, source, 0, None, &mut tracks))?;
+    let mut others = Vec::new();
+    for nth in 1..tracks.sounds.min(TRACKS) {
+        let read = track(task, source, nth, None).unless_cancelled()?;
+        let mut other = read.unwrap_or_else(|error| Node::new("", "audio").problem(error));
+        other.name = format!("audio {}", nth + 1);
+        // Texts and bytes of the file stand at its root.
+        other.attributes.clear();
+        if other.kind() != Kind::Array {
+            (other.content, other.label) = (None, "audio");
+        }
+        others.push(other);
+    }
+    if tracks.sounds > TRACKS {
+        first.remarks.push(format!("{TRACKS} of {} tracks of sound are shown", tracks.sounds));
+    }
+    if tracks.others > 0 {
+        let all = tracks.sounds + tracks.others;
+        first.remarks.push(format!(
+            "not shown, since they hold no sound that is read: {} of {all} tracks",
+            tracks.others
+        ));
+    }
+    Ok(if others.is_empty() { first } else { first.listed(others) })
 }
 
 /// The node of the `nth` track of sound of a file that may have several. `seconds` is about how long it is, for
@@ -61,7 +89,20 @@ pub fn node(task: &Task, source: &Source) -> Result<Node> {
 /// # Errors
 /// `Malformed` where the header cannot be read.
 pub fn track(task: &Task, source: &Source, nth: usize, seconds: Option<f64>) -> Result<Node> {
-    match catch_decoder_panic("the sound", || opened(task, source, nth, seconds)) {
+    guarded(source, || opened(task, source, nth, seconds, &mut Tracks::default()))
+}
+
+/// How many tracks a file has.
+#[derive(Default)]
+struct Tracks {
+    sounds: usize,
+    /// Those of other kinds: pictures, texts, codecs that are not known.
+    others: usize,
+}
+
+/// What is by name refused still has its bytes.
+fn guarded(source: &Source, open: impl FnOnce() -> Result<Node>) -> Result<Node> {
+    match catch_decoder_panic("the sound", open) {
         Err(error) if error.kind() == ErrorKind::Unsupported => {
             Ok(Node::new("", "file").content(Content::Bytes(source.clone())).problem(error))
         }
@@ -69,8 +110,17 @@ pub fn track(task: &Task, source: &Source, nth: usize, seconds: Option<f64>) -> 
     }
 }
 
-fn opened(task: &Task, source: &Source, nth: usize, seconds: Option<f64>) -> Result<Node> {
+fn opened(
+    task: &Task,
+    source: &Source,
+    nth: usize,
+    seconds: Option<f64>,
+    tracks: &mut Tracks,
+) -> Result<Node> {
     let (mut stream, header) = Stream::open(task, source, nth)?;
+    let all = stream.format.tracks();
+    tracks.sounds = all.iter().filter(is_sound).count();
+    tracks.others = all.len() - tracks.sounds;
     let params = &header.params;
     let is_whole = [codec::CODEC_ID_FLAC, codec::CODEC_ID_ALAC].contains(&params.codec);
     let is_adpcm = word(params.codec).starts_with("adpcm");

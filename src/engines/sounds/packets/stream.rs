@@ -12,7 +12,7 @@ use symphonia::core::codecs::audio::{AudioCodecId, AudioCodecParameters, AudioDe
 use symphonia::core::errors::Error as Failure;
 use symphonia::core::formats::probe::Hint;
 use symphonia::core::formats::well_known::FORMAT_ID_OGG;
-use symphonia::core::formats::{FormatOptions, FormatReader, TrackType};
+use symphonia::core::formats::{FormatOptions, FormatReader, Track, TrackType};
 use symphonia::core::io::{MediaSource, MediaSourceStream};
 use symphonia::core::meta::MetadataOptions;
 use symphonia::core::packet::Packet;
@@ -122,8 +122,6 @@ impl Stream {
             .probe(&hint, stream, FormatOptions::default(), MetadataOptions::default())
             .map_err(failed)?;
         let none = || Error::unsupported("the file has no track of sound that is read");
-        let is_sound =
-            |track: &&symphonia::core::formats::Track| track.track_type() == Some(TrackType::Audio);
         let track = format.tracks().iter().filter(is_sound).nth(nth).ok_or_else(none)?;
         let params = track.codec_params.as_ref().and_then(|params| params.audio()).ok_or_else(none)?.clone();
         let per_second = params.sample_rate.unwrap_or(0);
@@ -209,6 +207,11 @@ impl Stream {
             }
         }
     }
+}
+
+/// Whether a track holds sound.
+pub(super) fn is_sound(track: &&Track) -> bool {
+    track.track_type() == Some(TrackType::Audio)
 }
 
 fn copy(decoded: &GenericAudioBufferRef<'_>, out: &mut Vec<i32>, floats: Option<&mut Vec<f32>>) {
