@@ -51,15 +51,15 @@ const KEYS: [(&str, &str); 18] = [
 ];
 
 /// The node of a sound that is decoded by packets. Where the file has several tracks of sound (Ogg), it is the first
-/// one, and the others are its children; of tracks that are no sound a remark tells.
+/// one, and the others are its children.
 ///
 /// # Errors
 /// `Malformed` where the header cannot be read.
 pub fn node(task: &Task, source: &Source) -> Result<Node> {
-    let mut tracks = Tracks::default();
+    let mut tracks = 1;
     let mut first = guarded(source, || opened(task, source, 0, None, &mut tracks))?;
     let mut others = Vec::new();
-    for nth in 1..tracks.sounds.min(TRACKS) {
+    for nth in 1..tracks.min(TRACKS) {
         let read = track(task, source, nth, None).unless_cancelled()?;
         let mut other = read.unwrap_or_else(|error| Node::new("", "audio").problem(error));
         other.name = format!("audio {}", nth + 1);
@@ -70,15 +70,8 @@ pub fn node(task: &Task, source: &Source) -> Result<Node> {
         }
         others.push(other);
     }
-    if tracks.sounds > TRACKS {
-        first.remarks.push(format!("{TRACKS} of {} tracks of sound are shown", tracks.sounds));
-    }
-    if tracks.others > 0 {
-        let all = tracks.sounds + tracks.others;
-        first.remarks.push(format!(
-            "not shown, since they hold no sound that is read: {} of {all} tracks",
-            tracks.others
-        ));
+    if tracks > TRACKS {
+        first.remarks.push(format!("{TRACKS} of {tracks} tracks of sound are shown"));
     }
     Ok(if others.is_empty() { first } else { first.listed(others) })
 }
@@ -89,15 +82,7 @@ pub fn node(task: &Task, source: &Source) -> Result<Node> {
 /// # Errors
 /// `Malformed` where the header cannot be read.
 pub fn track(task: &Task, source: &Source, nth: usize, seconds: Option<f64>) -> Result<Node> {
-    guarded(source, || opened(task, source, nth, seconds, &mut Tracks::default()))
-}
-
-/// How many tracks a file has.
-#[derive(Default)]
-struct Tracks {
-    sounds: usize,
-    /// Those of other kinds: pictures, texts, codecs that are not known.
-    others: usize,
+    guarded(source, || opened(task, source, nth, seconds, &mut 0))
 }
 
 /// What is by name refused still has its bytes.
@@ -110,17 +95,16 @@ fn guarded(source: &Source, open: impl FnOnce() -> Result<Node>) -> Result<Node>
     }
 }
 
+/// The node of the `nth` track of sound; how many there are goes to `tracks`.
 fn opened(
     task: &Task,
     source: &Source,
     nth: usize,
     seconds: Option<f64>,
-    tracks: &mut Tracks,
+    tracks: &mut usize,
 ) -> Result<Node> {
     let (mut stream, header) = Stream::open(task, source, nth)?;
-    let all = stream.format.tracks();
-    tracks.sounds = all.iter().filter(is_sound).count();
-    tracks.others = all.len() - tracks.sounds;
+    *tracks = stream.format.tracks().iter().filter(is_sound).count();
     let params = &header.params;
     let is_whole = [codec::CODEC_ID_FLAC, codec::CODEC_ID_ALAC].contains(&params.codec);
     let is_adpcm = word(params.codec).starts_with("adpcm");

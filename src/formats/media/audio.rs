@@ -15,6 +15,7 @@ mod aiff;
 mod au;
 mod caf;
 mod flac;
+mod ogg;
 mod pcm;
 mod riff;
 mod write;
@@ -91,7 +92,7 @@ pub static OGG: Format = Format {
     mime: &["audio/ogg"],
     magic: &[Magic::at(0, b"OggS")],
     reads: &[Kind::Array],
-    ..Format::new("ogg", "Ogg sound", packed)
+    ..Format::new("ogg", "Ogg sound", ogg::open)
 };
 
 /// MPEG-4 with AAC or Apple Lossless.
