@@ -110,7 +110,7 @@ pub trait Table: Send + Sync {
     /// How many rows one step of a whole scan should read, starting at row `at` (aligned to row
     /// groups, record batches).
     fn scan_step(&self, _at: u64) -> u64 {
-        65_536
+        wide_step(self.schema()).min(65_536)
     }
 
     /// How many rows from row `at` on are known to be equal in all columns without reading them: rows of which the
@@ -370,6 +370,12 @@ pub fn read_each(
 /// claims of its rows is not proved by bytes then.
 pub fn filled_step(schema: &Schema) -> u64 {
     (1 << 26) / schema.fields().len().max(16) as u64
+}
+
+/// The most rows of one step of a scan of records that need not have a value for each column: a short record of a wide
+/// table becomes a cell of each, so that its bytes do not bound its memory.
+pub fn wide_step(schema: &Schema) -> u64 {
+    ((1 << 23) / schema.fields().len().max(1) as u64).max(1)
 }
 
 /// A table that is in memory.

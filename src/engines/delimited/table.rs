@@ -5,7 +5,7 @@ use super::{Paged, Records, Step};
 use crate::bytes::error::Result;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
-use crate::data::content::table::{Columns, Rows, Table, batch};
+use crate::data::content::table::{Columns, Rows, Table, batch, wide_step};
 use crate::data::location::{BytePlace, Location, Owner, Within};
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{DataType, SchemaRef};
@@ -275,7 +275,7 @@ impl<F: RecordSchema, P: Pages> Table for TextTable<F, P> {
     }
 
     fn scan_step(&self, _at: u64) -> u64 {
-        self.pages.scan_step()
+        self.pages.scan_step().min(wide_step(&self.form.columns().schema))
     }
 
     fn tail(&self, task: &Task, count: u64, columns: &[usize]) -> Result<(Option<u64>, RecordBatch)> {

@@ -4,7 +4,7 @@ use super::{Container, Record, key_text};
 use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
-use crate::data::content::table::{project, stacked};
+use crate::data::content::table::{project, stacked, wide_step};
 use crate::data::content::{Rows, Table, TableFacts};
 use arrow::array::{ArrayRef, BinaryBuilder, RecordBatch, StringBuilder, UInt64Array};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
@@ -134,7 +134,7 @@ impl<C: Container, D: Columns> Table for RecordTable<C, D> {
     }
 
     fn scan_step(&self, _at: u64) -> u64 {
-        (STEP / self.container.average().max(1)).clamp(1, ROWS)
+        (STEP / self.container.average().max(1)).clamp(1, ROWS).min(wide_step(self.schema()))
     }
 
     fn facts(&self) -> TableFacts {

@@ -370,3 +370,12 @@ fn cells_mean_what_was_said_of_them() {
     let error = crate::formats::open_source(&Task::new(), &source, &options).map(|_| ()).unwrap_err();
     assert!(error.to_string().contains("there is no column \"gone\""), "{error}");
 }
+
+#[test]
+fn steps_of_wide_tables_have_few_rows() {
+    let names: Vec<String> = (0..100_000).map(|n| format!("c{n}")).collect();
+    let text = format!("{}\n{}", names.join(","), "1\n".repeat(3_000));
+    let (_, table) = open_with("t.csv", text.as_bytes(), &[("delimiter", ","), ("header", "yes")]);
+    assert_eq!((table.schema().fields().len(), table.count(&Task::new()).unwrap()), (100_000, 3_000));
+    assert_eq!(table.scan_step(0), (1 << 23) / 100_000);
+}
