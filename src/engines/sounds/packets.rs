@@ -56,8 +56,7 @@ const KEYS: [(&str, &str); 18] = [
 /// # Errors
 /// `Malformed` where the header cannot be read.
 pub fn node(task: &Task, source: &Source) -> Result<Node> {
-    let mut tracks = 1;
-    let mut first = guarded(source, || opened(task, source, 0, None, &mut tracks))?;
+    let (mut first, tracks) = guarded(task, source, 0, None)?;
     let mut others = Vec::new();
     for nth in 1..tracks.min(TRACKS) {
         let read = track(task, source, nth, None).unless_cancelled()?;
@@ -82,29 +81,25 @@ pub fn node(task: &Task, source: &Source) -> Result<Node> {
 /// # Errors
 /// `Malformed` where the header cannot be read.
 pub fn track(task: &Task, source: &Source, nth: usize, seconds: Option<f64>) -> Result<Node> {
-    guarded(source, || opened(task, source, nth, seconds, &mut 0))
+    Ok(guarded(task, source, nth, seconds)?.0)
 }
 
-/// What is by name refused still has its bytes.
-fn guarded(source: &Source, open: impl FnOnce() -> Result<Node>) -> Result<Node> {
-    match catch_decoder_panic("the sound", open) {
-        Err(error) if error.kind() == ErrorKind::Unsupported => {
-            Ok(Node::new("", "file").content(Content::Bytes(source.clone())).problem(error))
-        }
+/// The node of a file whose sound is refused by name: it still has its bytes.
+pub fn refused(source: &Source, error: Error) -> Node {
+    Node::new("", "file").content(Content::Bytes(source.clone())).problem(error)
+}
+
+/// The node of the `nth` track of sound, and how many there are.
+fn guarded(task: &Task, source: &Source, nth: usize, seconds: Option<f64>) -> Result<(Node, usize)> {
+    match catch_decoder_panic("the sound", || opened(task, source, nth, seconds)) {
+        Err(error) if error.kind() == ErrorKind::Unsupported => Ok((refused(source, error), 1)),
         other => other,
     }
 }
 
-/// The node of the `nth` track of sound; how many there are goes to `tracks`.
-fn opened(
-    task: &Task,
-    source: &Source,
-    nth: usize,
-    seconds: Option<f64>,
-    tracks: &mut usize,
-) -> Result<Node> {
+fn opened(task: &Task, source: &Source, nth: usize, seconds: Option<f64>) -> Result<(Node, usize)> {
     let (mut stream, header) = Stream::open(task, source, nth)?;
-    *tracks = stream.format.tracks().iter().filter(is_sound).count();
+    let tracks = stream.format.tracks().iter().filter(is_sound).count();
     let params = &header.params;
     let is_whole = [codec::CODEC_ID_FLAC, codec::CODEC_ID_ALAC].contains(&params.codec);
     let is_adpcm = word(params.codec).starts_with("adpcm");
@@ -138,7 +133,7 @@ fn opened(
         ArrayFacts { bytes_stored: source.known_len(), codecs: vec![sound.codec.clone()], ..facts(&sound) };
     let (counts, seeks, shape) = (header.counts, header.seeks, vec![frames, channels]);
     let told = Told { nth, dtype, shape, full, counts, seeks, is_whole, facts };
-    Ok(node.content(Content::Array(Arc::new(Packets::new(source, told)))))
+    Ok((node.content(Content::Array(Arc::new(Packets::new(source, told)))), tracks))
 }
 
 /// How many frames there are, by a pass over the packets that decodes none; of a large file by its first ones.
@@ -169,7 +164,7 @@ fn counted(task: &Task, source: &Source, nth: usize, node: &mut Node) -> Result<
     }
 }
 
-/// Metadata: texts as attributes, pictures as nodes.
+/// Metadata: texts as attributes.
 fn describe(stream: &mut Stream, node: &mut Node) {
     let mut metadata = stream.format.metadata();
     let Some(revision) = metadata.skip_to_latest() else { return };

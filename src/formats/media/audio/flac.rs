@@ -4,7 +4,6 @@ use crate::bytes::error::{Error, ErrorKind, Result};
 use crate::bytes::numbers::be;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
-use crate::data::content::Content;
 use crate::data::format::Opening;
 use crate::data::node::Node;
 use crate::engines::sounds;
@@ -18,8 +17,7 @@ pub(super) fn open(opening: &Opening) -> Result<Node> {
         Err(error) if error.kind() == ErrorKind::Malformed && is_old(opening.task, opening.source)? => {
             let what = "FLAC: blocks of changing sizes whose headers count samples but say that they count blocks, as streams \
                         before FLAC 1.2.0 do, are not decoded";
-            let node = Node::new("", "file").content(Content::Bytes(opening.source.clone()));
-            Ok(node.problem(Error::unsupported(what)))
+            Ok(sounds::refused(opening.source, Error::unsupported(what)))
         }
         other => other,
     }

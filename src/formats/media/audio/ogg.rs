@@ -5,7 +5,6 @@
 //! - First bytes by codec: RFC 5334, section 4, and <https://wiki.xiph.org/MIMETypesCodecs>
 
 use crate::bytes::error::{Error, Result};
-use crate::data::content::Content;
 use crate::data::format::Opening;
 use crate::data::node::Node;
 use crate::engines::sounds;
@@ -41,9 +40,7 @@ pub(super) fn open(opening: &Opening) -> Result<Node> {
         streams.iter().flatten().filter(|(_, is_read)| !is_read).map(|(codec, _)| *codec).collect();
     if !others.is_empty() && others.len() == streams.len() {
         let what = format!("an Ogg file without sound that is read: {}", others.join(", "));
-        return Ok(Node::new("", "file")
-            .content(Content::Bytes(source.clone()))
-            .problem(Error::unsupported(what)));
+        return Ok(sounds::refused(source, Error::unsupported(what)));
     }
     let mut node = sounds::node(task, source)?;
     if !others.is_empty() {
