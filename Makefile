@@ -10,7 +10,8 @@ NEEDS := /usr/bin/cc:gcc /usr/bin/g++:g++ /usr/bin/make:make /usr/bin/Xvfb:xvfb 
          /usr/lib/x86_64-linux-gnu/libEGL.so.1:libegl1 /usr/lib/x86_64-linux-gnu/libGL.so.1:libgl1 \
          /usr/lib/x86_64-linux-gnu/libxkbcommon-x11.so.0:libxkbcommon-x11-0 \
          /usr/lib/x86_64-linux-gnu/libXcursor.so.1:libxcursor1 /usr/lib/x86_64-linux-gnu/libXi.so.6:libxi6 \
-         /usr/lib/x86_64-linux-gnu/libXrandr.so.2:libxrandr2
+         /usr/lib/x86_64-linux-gnu/libXrandr.so.2:libxrandr2 \
+         /usr/bin/pkg-config:pkg-config /usr/include/alsa/asoundlib.h:libasound2-dev
 
 # libhdf5 is built by CMake, 3.26 or newer; where the system has none, it comes from PyPI.
 NEW_CMAKE := $(shell v=$$(cmake --version 2>/dev/null | sed -n '1s/[^0-9]*//p'); \

@@ -20,6 +20,7 @@ pub mod cache;
 pub mod codec;
 pub mod display;
 pub mod error;
+pub mod file_cache;
 pub mod guard;
 pub mod limits;
 pub mod numbers;

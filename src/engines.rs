@@ -87,6 +87,7 @@ pub mod sounds;
 pub mod svg;
 pub mod tensorflow;
 pub mod tfevents;
+pub mod time_spans;
 pub mod trees;
 pub mod ubjson;
 pub mod variables;

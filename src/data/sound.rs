@@ -8,8 +8,8 @@ mod peaks;
 mod spectrogram;
 
 pub use levels::Levels;
-pub use peaks::{Peak, Peaks};
-pub use spectrogram::{Spectrogram, Spectrum};
+pub use peaks::{KEPT, Peak, Peaks};
+pub use spectrogram::{OVERLAP, Spectrogram, Spectrum};
 
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
@@ -69,17 +69,23 @@ pub(crate) fn sines(
     amplitude: f32,
     frequencies: &[f32],
 ) -> crate::data::content::array::Plain {
-    use crate::data::content::array::{Plain, Sound};
-    let mut bytes = Vec::new();
-    for n in 0..frames {
-        for frequency in frequencies {
+    let frame = |n: u64| {
+        frequencies.iter().map(move |frequency| {
             let phase = n as f64 / f64::from(rate) * f64::from(*frequency) * std::f64::consts::TAU;
-            bytes.extend((phase.sin() as f32 * amplitude).to_le_bytes());
-        }
-    }
-    let source = crate::bytes::source::Source::memory("sines", bytes);
-    let shape = vec![frames, frequencies.len() as u64];
-    let sound = Sound { codec: "pcm_f32le".to_owned(), rate, bits: Some(32), full: 32 };
+            phase.sin() as f32 * amplitude
+        })
+    };
+    sound_of(rate, frequencies.len() as u64, &(0..frames).flat_map(frame).collect::<Vec<f32>>())
+}
+
+/// A sound of these samples that tests make.
+#[cfg(test)]
+pub(crate) fn sound_of(rate: u32, channels: u64, samples: &[f32]) -> crate::data::content::array::Plain {
+    use crate::data::content::array::{Plain, Sound};
+    let bytes: Vec<u8> = samples.iter().flat_map(|sample| sample.to_le_bytes()).collect();
+    let source = crate::bytes::source::Source::memory("samples", bytes);
+    let shape = vec![samples.len() as u64 / channels.max(1), channels];
+    let sound = Sound { codec: "pcm_f32le".to_owned(), rate, bits: Some(32), full: 32, ..Sound::default() };
     let facts = crate::data::content::ArrayFacts { sound: Some(sound), ..Default::default() };
     Plain::new(source, 0, DType::F32, shape).unwrap().with_facts(facts)
 }

@@ -1,5 +1,5 @@
 //! Bytes that lie in pieces in a file as a source of their own: the packets of a sound between those of pictures, with what
-//! its format is begun with before them; a stream in fragments.
+//! its format is begun with before them; a stream in fragments; a file with some bytes replaced.
 
 use crate::bytes::error::{Error, Result};
 use crate::bytes::source::{ReadAt, Source};
@@ -80,9 +80,62 @@ impl ReadAt for Pieces {
     }
 }
 
+/// The bytes of a file, some of them replaced.
+struct Patched {
+    source: Source,
+    /// Where each begins, in order, and what stands there.
+    patches: Vec<(u64, Vec<u8>)>,
+}
+
+/// A source as another one, but for the bytes at these places, which are in order and do not overlap.
+///
+/// # Errors
+/// `Limit` where the source lies too deep in others.
+pub fn patched(source: &Source, patches: Vec<(u64, Vec<u8>)>) -> Result<Source> {
+    source.stream(source.name(), Arc::new(Patched { source: source.clone(), patches }))
+}
+
+impl ReadAt for Patched {
+    fn known_len(&self) -> Option<u64> {
+        self.source.known_len()
+    }
+
+    fn len(&self, task: &Task) -> Result<u64> {
+        self.source.len(task)
+    }
+
+    fn read_at(&self, task: &Task, offset: u64, out: &mut [u8]) -> Result<usize> {
+        let read = self.source.read_up_to(task, offset, out.len())?;
+        let filled = read.len().min(out.len());
+        let (Some(out), Some(read)) = (out.get_mut(..filled), read.get(..filled)) else { return Ok(0) };
+        out.copy_from_slice(read);
+        let end = offset.saturating_add(filled as u64);
+        let first = self.patches.partition_point(|(at, bytes)| at + bytes.len() as u64 <= offset);
+        for (at, bytes) in self.patches.iter().skip(first).take_while(|(at, _)| *at < end) {
+            let from = offset.max(*at);
+            let bytes = bytes.iter().skip((from - at) as usize);
+            out.iter_mut().skip((from - offset) as usize).zip(bytes).for_each(|(to, from)| *to = *from);
+        }
+        Ok(filled)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn patches_are_seen_from_wherever_one_reads() {
+        let file = Source::memory("film", b"0123456789".to_vec());
+        let (task, expected) = (Task::new(), b"0AB3456CD9");
+        let patched = patched(&file, vec![(1, b"AB".to_vec()), (7, b"CD".to_vec())]).unwrap();
+        for start in 0..10 {
+            for end in start..=10 {
+                let read = patched.read(&task, start..end).unwrap();
+                assert_eq!(read.as_ref(), &expected[start as usize..end as usize]);
+            }
+        }
+    }
 
     #[test]
     fn pieces_are_read_across_their_borders() {

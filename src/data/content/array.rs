@@ -184,7 +184,7 @@ pub struct ArrayFacts {
 }
 
 /// What is known of an array that is a sound.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sound {
     /// How the file codes samples: `pcm_s16le`, `flac`, `mp3`.
     pub codec: String,
@@ -194,6 +194,19 @@ pub struct Sound {
     pub bits: Option<u32>,
     /// Integers reach from `-2^(full - 1)` to `2^(full - 1) - 1`; floats from -1 to 1, whatever this says.
     pub full: u32,
+    /// Its parts that have a title, in the order of the file.
+    pub chapters: Arc<[Chapter]>,
+}
+
+/// A part of a sound or film that has a title.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Chapter {
+    /// When it begins, in seconds.
+    pub start: f64,
+    /// When it ends, in seconds, where the file says so.
+    pub end: Option<f64>,
+    /// What it is called; may be empty.
+    pub title: String,
 }
 
 impl ArrayFacts {

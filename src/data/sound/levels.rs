@@ -229,7 +229,13 @@ mod tests {
         samples[5_060..5_062].fill(i16::MIN);
         let bytes: Vec<u8> = samples.iter().flat_map(|sample| sample.to_le_bytes()).collect();
         let source = crate::bytes::source::Source::memory("clipped", bytes);
-        let sound = Sound { codec: "pcm_s16le".to_owned(), rate: 1_000, bits: Some(16), full: 16 };
+        let sound = Sound {
+            codec: "pcm_s16le".to_owned(),
+            rate: 1_000,
+            bits: Some(16),
+            full: 16,
+            ..Sound::default()
+        };
         let facts = crate::data::content::ArrayFacts { sound: Some(sound), ..Default::default() };
         let array = Plain::new(source, 0, DType::I16, vec![10_000, 1]).unwrap().with_facts(facts);
         let levels = Levels::measure(&array, &Task::new()).unwrap();

@@ -16,6 +16,9 @@ const SAMPLES: u64 = 1 << 19;
 /// so many times as many.
 const GROWN: u64 = 8;
 
+/// A pyramid of more bytes in its finest level is not kept.
+pub const KEPT: u64 = 256 << 20;
+
 /// What is known of one stretch of one channel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Peak {
@@ -167,6 +170,37 @@ impl Peaks {
         (0..columns).map(column).collect()
     }
 
+    /// The finest level of a whole pyramid, compressed: what [`Peaks::from_bytes`] reads. `None` for a part of one.
+    pub fn to_bytes(&self) -> Option<Vec<u8>> {
+        let finest = self.levels.first().filter(|_| self.done == self.frames)?;
+        let numbers = finest.iter().flat_map(|peak| [peak.low, peak.high, peak.square]);
+        let numbers: Vec<u8> = numbers.flat_map(f32::to_le_bytes).collect();
+        let mut out = [self.frames, self.channels as u64].map(u64::to_le_bytes).concat();
+        out.extend(zstd::bulk::compress(&numbers, 1).ok()?);
+        Some(out)
+    }
+
+    /// The pyramid of a sound of so many frames and channels from what [`Peaks::to_bytes`] made; `None` for anything else.
+    pub fn from_bytes(bytes: &[u8], frames: u64, channels: usize) -> Option<Peaks> {
+        let (head, rest) = bytes.split_at_checked(16)?;
+        if head != [frames, channels as u64].map(u64::to_le_bytes).concat() {
+            return None;
+        }
+        let stretches = usize::try_from(frames.div_ceil(FINEST)).ok()?.checked_mul(channels)?;
+        let len = stretches.checked_mul(12).filter(|len| *len as u64 <= KEPT)?;
+        let numbers = zstd::bulk::decompress(rest, len).ok().filter(|numbers| numbers.len() == len)?;
+        let number = |bytes: &[u8]| bytes.first_chunk().map_or(0.0, |bytes| f32::from_le_bytes(*bytes));
+        let peak = |bytes: &[u8; 12]| Peak {
+            low: number(bytes),
+            high: number(bytes.get(4..).unwrap_or_default()),
+            square: number(bytes.get(8..).unwrap_or_default()),
+        };
+        let finest = numbers.as_chunks::<12>().0.iter().map(peak).collect();
+        let mut peaks = Peaks { channels, frames, levels: vec![finest], done: frames };
+        peaks.pile();
+        Some(peaks)
+    }
+
     /// Bytes that it takes.
     pub fn bytes(&self) -> usize {
         self.levels.iter().map(|level| level.len() * size_of::<Peak>()).sum()
@@ -207,5 +241,22 @@ mod tests {
         let mut shares = Vec::new();
         Peaks::build(&sound, &Task::new(), &mut |part| shares.push(part.share())).unwrap();
         assert!(shares.len() >= 2 && shares.is_sorted() && shares[0] < 0.2, "{shares:?}");
+    }
+
+    #[test]
+    fn a_pyramid_is_kept_as_it_is() {
+        let sound = sines(8_000, 100_001, 0.5, &[100.0, 0.0]);
+        let peaks = Peaks::build(&sound, &Task::new(), &mut |_| ()).unwrap();
+        let bytes = peaks.to_bytes().unwrap();
+        let read = Peaks::from_bytes(&bytes, 100_001, 2).unwrap();
+        assert_eq!((read.levels, read.done), (peaks.levels.clone(), 100_001));
+        for (frames, channels) in [(100_000, 2), (100_001, 1), (u64::MAX, 2), (0, 0)] {
+            assert!(Peaks::from_bytes(&bytes, frames, channels).is_none());
+        }
+        for len in 0..bytes.len() {
+            assert!(Peaks::from_bytes(&bytes[..len], 100_001, 2).is_none(), "cut to {len} bytes");
+        }
+        let part = Peaks { done: 1, ..peaks };
+        assert!(part.to_bytes().is_none());
     }
 }

@@ -10,8 +10,10 @@ use crate::bytes::limits;
 use crate::bytes::numbers::be;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::content::array::Chapter;
 use crate::engines::boxes::{Atom, find};
 use bytes::Bytes;
+use std::ops::Range;
 
 /// Tracks of one movie.
 const TRACKS: usize = 1_000;
@@ -31,8 +33,10 @@ pub struct Movie {
     pub tracks: Vec<Track>,
     /// Titles and other texts.
     pub texts: Vec<(String, String)>,
-    /// When chapters begin, in seconds, and what they are called.
-    pub chapters: Vec<(f64, String)>,
+    /// Chapters, in the order of time.
+    pub chapters: Vec<Chapter>,
+    /// Where pictures lie that stand for it, each a file of its own.
+    pub covers: Vec<Range<u64>>,
     /// Whether samples may lie in fragments.
     pub is_fragmented: bool,
 }
@@ -129,7 +133,7 @@ impl Movie {
     }
 
     /// Titles of the track of texts that another track names as its chapters.
-    fn chapter_track(&self, task: &Task, source: &Source) -> Result<Vec<(f64, String)>> {
+    fn chapter_track(&self, task: &Task, source: &Source) -> Result<Vec<Chapter>> {
         let named = self.tracks.iter().flat_map(|track| &track.references).find(|(kind, _)| kind == b"chap");
         let id = named.and_then(|(_, ids)| ids.first());
         let Some(track) = id.and_then(|id| self.tracks.iter().find(|track| track.id == *id)) else {
@@ -141,8 +145,9 @@ impl Movie {
             let bytes = source.read_up_to(task, place.start, (place.end - place.start).min(TEXT) as usize)?;
             let len = usize::from(be::<u16>(&bytes, 0).unwrap_or(0));
             let text = bytes.get(2..(2 + len).min(bytes.len())).unwrap_or_default();
-            let text = String::from_utf8_lossy(text).into_owned();
-            chapters.push((time as f64 / f64::from(track.timescale.max(1)), text));
+            let title = String::from_utf8_lossy(text).into_owned();
+            let start = time as f64 / f64::from(track.timescale.max(1));
+            chapters.push(Chapter { start, end: None, title });
         }
         Ok(chapters)
     }

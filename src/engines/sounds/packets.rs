@@ -1,8 +1,9 @@
 //! Sounds that are decoded packet by packet, by Symphonia ([`stream`]). What was decoded is kept in [`blocks`]. A block
 //! that is not there is sought, several of them at once; where packets do not tell which frame they begin with, all
-//! before it is decoded.
+//! before it is decoded. What a sound says beside its samples is a [`description`].
 
 mod blocks;
+mod description;
 mod stream;
 
 use super::facts;
@@ -10,56 +11,51 @@ use crate::bytes::error::{Error, ErrorKind, Result, UnlessCancelled};
 use crate::bytes::guard::catch_decoder_panic;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
-use crate::data::content::array::{ArrayFacts, Sound};
+use crate::data::content::array::{ArrayFacts, Chapter, Sound};
 use crate::data::content::{Content, Kind};
 use crate::data::dtype::DType;
+use crate::data::format::Formats;
 use crate::data::node::Node;
+use crate::engines::time_spans;
 use blocks::{Packets, Told};
+use description::Description;
 use std::sync::Arc;
 use stream::{Stream, is_sound, word};
 use symphonia::core::codecs::audio::well_known as codec;
-use symphonia::core::meta::RawValue;
 
 /// Bytes of packets that are counted where the file does not say how long the sound is.
 const COUNTED: u64 = 512 << 10;
-/// A text of the metadata is cut to so many characters.
-const TEXT: usize = 4_000;
-
 /// So many tracks of sound of one file are opened.
 const TRACKS: usize = 16;
 
-/// What keys of metadata are called in words.
-const KEYS: [(&str, &str); 18] = [
-    ("TIT2", "title"),
-    ("TPE1", "artist"),
-    ("TPE2", "album_artist"),
-    ("TALB", "album"),
-    ("TRCK", "track"),
-    ("TDRC", "date"),
-    ("TYER", "date"),
-    ("TCON", "genre"),
-    ("TCOP", "copyright"),
-    ("COMM", "comment"),
-    ("TSSE", "encoder"),
-    ("\u{a9}nam", "title"),
-    ("\u{a9}ART", "artist"),
-    ("\u{a9}alb", "album"),
-    ("\u{a9}day", "date"),
-    ("\u{a9}gen", "genre"),
-    ("\u{a9}cmt", "comment"),
-    ("\u{a9}too", "encoder"),
-];
+/// What is known of a track of sound before it is opened.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// About how long it is, for containers that do not say it of each track.
+    pub seconds: Option<f64>,
+    /// Chapters that the container says in its own way.
+    pub chapters: Arc<[Chapter]>,
+}
 
-/// The node of a sound that is decoded by packets. Where the file has several tracks of sound (Ogg), it is the first
-/// one, and the others are its children.
+/// What was opened.
+struct Opened {
+    node: Node,
+    /// How many tracks of sound there are.
+    tracks: usize,
+    chapters: Arc<[Chapter]>,
+    pictures: Vec<Node>,
+}
+
+/// The node of a sound that is decoded by packets; chapters and pictures are its children. Where the file has several
+/// tracks of sound (Ogg), it is the first one, and the others are its children, too.
 ///
 /// # Errors
 /// `Malformed` where the header cannot be read.
-pub fn node(task: &Task, source: &Source) -> Result<Node> {
-    let (mut first, tracks) = guarded(task, source, 0, None)?;
-    let mut others = Vec::new();
+pub fn node(task: &Task, source: &Source, formats: Formats, known: &Known) -> Result<Node> {
+    let Opened { mut node, tracks, chapters, pictures } = guarded(task, source, formats, 0, known)?;
+    let mut children = Vec::new();
     for nth in 1..tracks.min(TRACKS) {
-        let read = track(task, source, nth, None).unless_cancelled()?;
+        let read = track(task, source, nth, known).unless_cancelled()?;
         let mut other = read.unwrap_or_else(|error| Node::new("", "audio").problem(error));
         other.name = format!("audio {}", nth + 1);
         // Texts and bytes of the file stand at its root.
@@ -67,21 +63,22 @@ pub fn node(task: &Task, source: &Source) -> Result<Node> {
         if other.kind() != Kind::Array {
             (other.content, other.label) = (None, "audio");
         }
-        others.push(other);
+        children.push(other);
     }
     if tracks > TRACKS {
-        first.remarks.push(format!("{TRACKS} of {tracks} tracks of sound are shown"));
+        node.remarks.push(format!("{TRACKS} of {tracks} tracks of sound are shown"));
     }
-    Ok(if others.is_empty() { first } else { first.listed(others) })
+    children.extend(time_spans::chapters_node(&chapters)?);
+    children.extend(pictures);
+    Ok(if children.is_empty() { node } else { node.listed(children) })
 }
 
-/// The node of the `nth` track of sound of a file that may have several. `seconds` is about how long it is, for
-/// containers that do not say it of each track.
+/// The node of the `nth` track of sound of a file that may have several, without children.
 ///
 /// # Errors
 /// `Malformed` where the header cannot be read.
-pub fn track(task: &Task, source: &Source, nth: usize, seconds: Option<f64>) -> Result<Node> {
-    Ok(guarded(task, source, nth, seconds)?.0)
+pub fn track(task: &Task, source: &Source, nth: usize, known: &Known) -> Result<Node> {
+    Ok(guarded(task, source, Formats(&[]), nth, known)?.node)
 }
 
 /// The node of a file whose sound is refused by name: it still has its bytes.
@@ -89,15 +86,19 @@ pub fn refused(source: &Source, error: Error) -> Node {
     Node::new("", "file").content(Content::Bytes(source.clone())).problem(error)
 }
 
-/// The node of the `nth` track of sound, and how many there are.
-fn guarded(task: &Task, source: &Source, nth: usize, seconds: Option<f64>) -> Result<(Node, usize)> {
-    match catch_decoder_panic("the sound", || opened(task, source, nth, seconds)) {
-        Err(error) if error.kind() == ErrorKind::Unsupported => Ok((refused(source, error), 1)),
+fn guarded(task: &Task, source: &Source, formats: Formats, nth: usize, known: &Known) -> Result<Opened> {
+    match catch_decoder_panic("the sound", || opened(task, source, formats, nth, known)) {
+        Err(error) if error.kind() == ErrorKind::Unsupported => Ok(Opened {
+            node: refused(source, error),
+            tracks: 1,
+            chapters: known.chapters.clone(),
+            pictures: Vec::new(),
+        }),
         other => other,
     }
 }
 
-fn opened(task: &Task, source: &Source, nth: usize, seconds: Option<f64>) -> Result<(Node, usize)> {
+fn opened(task: &Task, source: &Source, formats: Formats, nth: usize, known: &Known) -> Result<Opened> {
     let (mut stream, header) = Stream::open(task, source, nth)?;
     let tracks = stream.format.tracks().iter().filter(is_sound).count();
     let params = &header.params;
@@ -111,7 +112,10 @@ fn opened(task: &Task, source: &Source, nth: usize, seconds: Option<f64>) -> Res
         _ => DType::I32,
     };
     let mut node = Node::new("", "audio");
-    describe(&mut stream, &mut node);
+    let said = Description::read(&mut stream, formats);
+    node.attributes = said.attributes;
+    node.remarks = said.remarks;
+    let chapters = if known.chapters.is_empty() { said.chapters.into() } else { known.chapters.clone() };
     let (mut samples, mut floats) = (Vec::new(), Vec::new());
     let first = stream.decode(task, &mut samples, Some(&mut floats))?;
     if first.is_none() {
@@ -122,18 +126,21 @@ fn opened(task: &Task, source: &Source, nth: usize, seconds: Option<f64>) -> Res
     if channels == 0 {
         return Err(Error::malformed("the sound has no channels"));
     }
-    let about = seconds.filter(|seconds| *seconds > 0.0).map(|s| (s * f64::from(spec.rate())).round() as u64);
+    let about = known.seconds.filter(|seconds| *seconds > 0.0);
+    let about = about.map(|seconds| (seconds * f64::from(spec.rate())).round() as u64);
     let frames = match header.frames.or(about) {
         Some(frames) => frames,
         None => counted(task, source, nth, &mut node)?,
     };
-    let coded = params.bits_per_coded_sample.filter(|_| is_adpcm).or(bits);
-    let sound = Sound { codec: word(params.codec), rate: spec.rate(), bits: coded, full };
+    let bits = params.bits_per_coded_sample.filter(|_| is_adpcm).or(bits);
+    let sound =
+        Sound { codec: word(params.codec), rate: spec.rate(), bits, full, chapters: chapters.clone() };
     let facts =
         ArrayFacts { bytes_stored: source.known_len(), codecs: vec![sound.codec.clone()], ..facts(&sound) };
     let (counts, seeks, shape) = (header.counts, header.seeks, vec![frames, channels]);
     let told = Told { nth, dtype, shape, full, counts, seeks, is_whole, facts };
-    Ok((node.content(Content::Array(Arc::new(Packets::new(source, told)))), tracks))
+    let node = node.content(Content::Array(Arc::new(Packets::new(source, told))));
+    Ok(Opened { node, tracks, chapters, pictures: said.pictures })
 }
 
 /// How many frames there are, by a pass over the packets that decodes none; of a large file by its first ones.
@@ -161,25 +168,5 @@ fn counted(task: &Task, source: &Source, nth: usize, node: &mut Node) -> Result<
                 return Ok(frames);
             }
         }
-    }
-}
-
-/// Metadata: texts as attributes.
-fn describe(stream: &mut Stream, node: &mut Node) {
-    let mut metadata = stream.format.metadata();
-    let Some(revision) = metadata.skip_to_latest() else { return };
-    for tag in &revision.media.tags {
-        let value = match &tag.raw.value {
-            RawValue::String(text) => text.chars().take(TEXT).collect(),
-            RawValue::StringList(list) => list.join("; ").chars().take(TEXT).collect(),
-            RawValue::SignedInt(number) => number.to_string(),
-            RawValue::UnsignedInt(number) => number.to_string(),
-            RawValue::Float(number) => number.to_string(),
-            RawValue::Boolean(flag) => flag.to_string(),
-            _ => continue,
-        };
-        let known = KEYS.iter().find(|(key, _)| *key == tag.raw.key).map(|(_, word)| (*word).to_owned());
-        let key = known.unwrap_or_else(|| tag.raw.key.to_lowercase());
-        node.attributes.push((key, crate::data::node::Value::Text(value)));
     }
 }

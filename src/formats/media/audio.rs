@@ -14,7 +14,10 @@ mod adpcm;
 mod aiff;
 mod au;
 mod caf;
+mod comments;
 mod flac;
+mod m4a;
+mod marks;
 mod ogg;
 mod pcm;
 mod riff;
@@ -101,7 +104,7 @@ pub static M4A: Format = Format {
     mime: &["audio/mp4"],
     magic: &[Magic::at(4, b"ftypM4A"), Magic::at(4, b"ftypM4B")],
     reads: &[Kind::Array],
-    ..Format::new("m4a", "MPEG-4 sound", packed)
+    ..Format::new("m4a", "MPEG-4 sound", m4a::open)
 };
 
 /// MPEG audio of layer 3.
@@ -149,5 +152,5 @@ fn follows(bytes: &[u8]) -> bool {
 
 /// A sound that is decoded by packets.
 fn packed(opening: &Opening) -> Result<Node> {
-    sounds::node(opening.task, opening.source)
+    sounds::node(opening.task, opening.source, crate::formats::ALL, &sounds::Known::default())
 }

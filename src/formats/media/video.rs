@@ -23,16 +23,16 @@ use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
-use crate::data::content::table::{MemoryTable, batch};
+use crate::data::content::array::Chapter;
 use crate::data::content::{Content, Image, Kind};
-use crate::data::format::Format;
+use crate::data::format::{Format, Options};
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Magic, Match};
 use crate::engines::picture_metadata::Blocks;
-use crate::engines::{isobmff, sounds};
-use arrow::array::{ArrayRef, Float64Array, StringArray};
-use arrow::datatypes::{DataType, Field, Schema};
+use crate::engines::{isobmff, sounds, time_spans};
+use crate::formats::ALL;
 use frames::{Frames, Track};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What containers of video hold.
@@ -121,7 +121,7 @@ struct Sound {
     language: String,
     /// Its number among the tracks of sound, where the decoder of sounds reads this container.
     number: Option<usize>,
-    /// Its packets as a file of sound, where that decoder does not.
+    /// Its packets as a file of sound, where that decoder does not; or the container as that decoder reads it.
     source: Option<Source>,
     /// About how long it is, where the container does not say it of each track.
     seconds: Option<f64>,
@@ -146,8 +146,9 @@ struct Movie {
     videos: Vec<(Track, String, String)>,
     sounds: Vec<Sound>,
     subtitles: Vec<Subtitles>,
-    /// Begin and end in seconds, and the title.
-    chapters: Vec<(f64, Option<f64>, String)>,
+    chapters: Vec<Chapter>,
+    /// Where pictures lie that stand for it, each a file of its own.
+    covers: Vec<Range<u64>>,
     texts: Vec<(String, String)>,
     /// Files in the container: a name and its bytes.
     attachments: Vec<Node>,
@@ -194,18 +195,26 @@ impl Movie {
                 Some(_) => children.push(node),
             }
         }
+        let chapters: Arc<[Chapter]> = std::mem::take(&mut self.chapters).into();
         for (n, sound) in self.sounds.iter().enumerate() {
-            children.push(sound.node(task, source, n)?);
+            let node = sound.node(task, source, n, &chapters)?;
+            match root {
+                // A file of sounds is the first one.
+                None if self.videos.is_empty() => root = Some(node),
+                _ => children.push(node),
+            }
         }
         for (n, subtitles) in std::mem::take(&mut self.subtitles).into_iter().enumerate() {
             children.push(subtitles.node(n)?);
         }
-        if !self.chapters.is_empty() {
-            children.push(chapters(&self.chapters)?);
+        children.extend(time_spans::chapters_node(&chapters)?);
+        for (n, place) in self.covers.iter().enumerate() {
+            let name = if n == 0 { "cover".to_owned() } else { format!("cover {}", n + 1) };
+            children.push(picture(source, name, "picture", place)?);
         }
         children.append(&mut self.attachments);
         children.extend(self.blocks.nodes());
-        // A file of one sound is that sound.
+        // A file of one track is that track.
         let mut root = match (root, children.len()) {
             (Some(root), _) => root,
             (None, 1) => children.remove(0),
@@ -229,6 +238,13 @@ fn title(kind: &str, n: usize, name: &str) -> String {
     if name.is_empty() { format!("{kind} {}", n + 1) } else { format!("{kind} {} ({name})", n + 1) }
 }
 
+/// The node of a file of pictures in the container, opened when somebody looks at it.
+fn picture(source: &Source, name: String, label: &'static str, place: &Range<u64>) -> Result<Node> {
+    let member = source.member(name.clone(), place.clone())?;
+    let node = ALL.nested(name, label, Options::default(), move |_| Ok(member.clone()));
+    Ok(node.span(place.clone()))
+}
+
 fn described(node: &mut Node, language: &str) {
     if !language.is_empty() && language != "und" {
         node.reader.push(("language".to_owned(), language.into()));
@@ -244,11 +260,14 @@ fn clock(seconds: f64) -> String {
 }
 
 impl Sound {
-    fn node(&self, task: &Task, source: &Source, n: usize) -> Result<Node> {
+    fn node(&self, task: &Task, source: &Source, n: usize, chapters: &Arc<[Chapter]>) -> Result<Node> {
         let named = title("audio", n, &self.name);
+        let known = sounds::Known { seconds: self.seconds, chapters: chapters.clone() };
         let read = match (self.number, &self.source) {
-            (Some(number), _) => sounds::track(task, source, number, self.seconds).unless_cancelled()?,
-            (None, Some(own)) => sounds::node(task, own).unless_cancelled()?,
+            (Some(number), own) => {
+                sounds::track(task, own.as_ref().unwrap_or(source), number, &known).unless_cancelled()?
+            }
+            (None, Some(own)) => sounds::track(task, own, 0, &known).unless_cancelled()?,
             (None, None) => Err(Error::unsupported("sound in this container is not decoded")),
         };
         let mut node = match read {
@@ -283,35 +302,12 @@ impl Subtitles {
             node = node.attribute("codec", self.codec);
         } else {
             node.reader.push(("codec".to_owned(), self.codec.into()));
-            let begins = Float64Array::from_iter_values(self.cues.iter().map(|cue| cue.0));
-            let ends = Float64Array::from_iter_values(self.cues.iter().map(|cue| cue.1));
-            let texts = StringArray::from_iter_values(self.cues.iter().map(|cue| cue.2.as_str()));
-            node = node.content(spans(Arc::new(ends), begins, texts)?);
+            let cues = self.cues.iter().map(|(begin, end, text)| (*begin, Some(*end), text.as_str()));
+            node = node.content(time_spans::table(cues)?);
         }
         described(&mut node, &self.language);
         Ok(node)
     }
-}
-
-/// A table of stretches of time with a text.
-fn spans(ends: ArrayRef, begins: Float64Array, texts: StringArray) -> Result<Content> {
-    let schema = Schema::new(vec![
-        Field::new("start", DataType::Float64, false),
-        Field::new("end", DataType::Float64, true),
-        Field::new("text", DataType::Utf8, false),
-    ]);
-    let rows = texts.iter().count();
-    let columns: Vec<ArrayRef> = vec![Arc::new(begins), ends, Arc::new(texts)];
-    Ok(Content::Table(Arc::new(MemoryTable::new(batch(&Arc::new(schema), &[0, 1, 2], columns, rows)?))))
-}
-
-fn chapters(list: &[(f64, Option<f64>, String)]) -> Result<Node> {
-    let begins = Float64Array::from_iter_values(list.iter().map(|chapter| chapter.0));
-    let next = |n: usize| list.get(n + 1).map(|chapter| chapter.0);
-    let ends =
-        Float64Array::from_iter(list.iter().enumerate().map(|(n, chapter)| chapter.1.or_else(|| next(n))));
-    let texts = StringArray::from_iter_values(list.iter().map(|chapter| chapter.2.as_str()));
-    Ok(Node::new("chapters", "chapters").content(spans(Arc::new(ends), begins, texts)?))
 }
 
 /// What numbers of H.273 say of colours.

@@ -5,7 +5,7 @@ use crate::bytes::error::{Defect, Error, ErrorKind, Result};
 use crate::bytes::limits;
 use crate::data::axes::Heading;
 use crate::data::cf::{Calendar, Times};
-use crate::data::content::array::{MissingRegion, Scaling, Sound, Stored};
+use crate::data::content::array::{Chapter, MissingRegion, Scaling, Sound, Stored};
 use crate::data::content::text::Line;
 use crate::data::content::{
     Block, ColumnStatistics, Layout, Pixels, Rect, RowRanges, Rows, Sample, TableFacts,
@@ -26,7 +26,8 @@ use std::sync::Arc;
 record!(Span { start, count, step });
 record!(Rect { x, y, width, height });
 record!(TableFacts { row_groups, codecs, details, columns });
-record!(Sound { codec, rate, bits, full });
+record!(Sound { codec, rate, bits, full, chapters });
+record!(Chapter { start, end, title });
 record!(Scaling { scale, offset, fill, valid });
 record!(Layout { unit, blocks, grid });
 record!(Block { name, first, count, stored, raw, missing });

@@ -75,6 +75,7 @@ fn places() -> Vec<(&'static str, Vec<&'static KeyLine>)> {
         ("Gallery", tiles.collect()),
         ("Arrays and frames", slices.collect()),
         ("Pictures and lines", mouse(MOUSE).chain(pictures).chain(lines).collect()),
+        ("Sounds", keys::lines(views::SOUND_KEYS)),
         ("Graphs", keys::lines(views::GRAPH_KEYS)),
         ("Texts", texts.collect()),
         ("Bytes", keys::lines(views::HEX_KEYS)),

@@ -1,10 +1,15 @@
-//! The view of a sound: its waveform at any zoom, its spectrogram, one cursor and one selection through both, and an
-//! overview below. Samples as numbers are a mode of their own, which is the view of the array.
+//! The view of a sound: its waveform at any zoom, its spectrogram, one cursor and one selection through both, its chapters,
+//! and an overview below. Samples as numbers are a mode of their own, which is the view of the array.
 //!
-//! The waveform is drawn from a pyramid of least and largest samples that a job makes in the background ([`Peaks`]), and
-//! from the samples themselves where one zooms in further than that reaches.
+//! The waveform is drawn from a pyramid of least and largest samples that a job makes in the background ([`Peaks`], which
+//! are [`kept`] on disk by choice), and from the samples themselves where one zooms in further than that reaches. What is
+//! selected, or all from the cursor on, is played by a [`player`].
 
+mod chapters;
+mod controls;
 mod draw;
+mod kept;
+mod player;
 #[cfg(test)]
 mod tests;
 
@@ -24,6 +29,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::array::options;
+use super::keys::{SOUND_KEYS, SoundCommand};
 use super::{
     Request, Target, View, ViewCommand, ViewCx, ZOOM_FIT, ZOOM_IN, ZOOM_OUT, labels, restored, run, saved,
 };
@@ -31,7 +37,9 @@ use crate::gui::commands::{ALT, Label};
 use crate::gui::icons::Icon;
 use crate::gui::texture::Texture;
 use crate::gui::theme::{self, Theme, size, space};
-use crate::gui::ui::drop_down;
+use crate::gui::ui::keys;
+use chapters::{CHAPTERS, Chapters};
+use player::Player;
 
 /// Frames that are read as they are, instead of from the pyramid.
 const FINE: f64 = 4_000_000.0;
@@ -46,7 +54,7 @@ const OVERVIEW: f32 = 44.0;
 /// Height of the line that says how loud it is.
 const LEVELS: f32 = 22.0;
 /// The options of the spectrogram beside each other; with less room they are a menu.
-const OPTIONS: f32 = 620.0;
+const OPTIONS: f32 = 900.0;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 enum Mode {
@@ -66,6 +74,8 @@ const MODES: [(Mode, &str); 4] = [
 
 /// Decibels of the darkest colour.
 const FLOORS: [f32; 4] = [-60.0, -90.0, -120.0, -140.0];
+/// How much of a window the next one covers; one window a column.
+const OVERLAPS: [Option<f32>; 5] = [None, Some(0.0), Some(0.5), Some(0.75), Some(0.875)];
 /// Frames of a window.
 const WINDOWS: [usize; 6] = [256, 512, 1_024, 2_048, 4_096, 8_192];
 /// Colours of spectrograms.
@@ -115,6 +125,15 @@ struct AudioView {
     texture: Option<(u64, Texture)>,
     levels: Slot<(), Levels>,
     samples: Box<dyn View>,
+    chapters: Chapters,
+    /// What is played, from its start until it is stopped.
+    player: Option<Player>,
+    /// What plays.
+    device: player::Open,
+    /// Why nothing is played.
+    silence: Option<String>,
+    /// What the pyramid is kept as.
+    kept: kept::Place,
 }
 
 /// How a spectrogram looks.
@@ -126,18 +145,34 @@ struct Look {
     map: String,
     floor: f32,
     channel: Option<usize>,
+    /// How much windows of the spectrogram overlap; `None` for one a column.
+    overlap: Option<f32>,
+    /// Whether the pyramid of the waveform is kept on disk.
+    keep: bool,
+    /// Whether what is played begins anew when it ends.
+    repeat: bool,
 }
 
 impl Default for Look {
     fn default() -> Self {
-        Look { mel: true, window: 1_024, map: "inferno".to_owned(), floor: -90.0, channel: None }
+        Look {
+            mel: true,
+            window: 1_024,
+            map: "inferno".to_owned(),
+            floor: -90.0,
+            channel: None,
+            overlap: None,
+            keep: false,
+            repeat: false,
+        }
     }
 }
 
 impl AudioView {
     fn new(target: &Target, array: &Arc<dyn Array>) -> Self {
         let (frames, channels) = sound::sides(array.as_ref());
-        let rate = array.facts().sound.map_or(0, |sound| sound.rate).max(1);
+        let sound = array.facts().sound.unwrap_or_default();
+        let rate = sound.rate.max(1);
         AudioView {
             array: array.clone(),
             name: target.title().to_owned(),
@@ -156,6 +191,11 @@ impl AudioView {
             texture: None,
             levels: Slot::default(),
             samples: super::array::make(target, array),
+            chapters: Chapters::new(&sound.chapters, rate.into(), frames),
+            player: None,
+            device: player::usual(),
+            silence: None,
+            kept: kept::Place::of(target),
         }
     }
 
@@ -225,11 +265,19 @@ impl AudioView {
         let last = self.frames.saturating_sub(1) as f64;
         let frame = self.frame_at(rect, at.x).clamp(0.0, last) as u64;
         if response.clicked() {
-            self.cursor = Some(frame);
             self.selection = None;
+            self.go(frame);
         } else if response.dragged_by(egui::PointerButton::Primary) {
             let from = *self.dragged.get_or_insert(frame);
             self.selection = Some(from.min(frame)..from.max(frame) + 1);
+        }
+    }
+
+    /// The cursor goes to a frame; what is played goes on from there.
+    fn go(&mut self, frame: u64) {
+        self.cursor = Some(frame.min(self.frames.saturating_sub(1)));
+        if self.player.is_some() {
+            self.play_from_cursor();
         }
     }
 
@@ -281,6 +329,7 @@ impl AudioView {
         let columns = (rect.width().max(16.0) as usize).min(COLUMNS);
         let how = Spectrum {
             window: self.look.window,
+            overlap: self.look.overlap,
             channel: self.look.channel.filter(|channel| *channel < self.channels),
             mel: self.look.mel.then_some(128),
         };
@@ -301,6 +350,7 @@ impl AudioView {
         }
         if let Some(place) = waves {
             self.draw_waves(ui, place, cx);
+            self.draw_levels(ui, place);
         }
         self.draw_marks(ui, rect);
         let id = ui.scope_id().with("pictures");
@@ -316,88 +366,6 @@ impl AudioView {
         response.widget_info(|| WidgetInfo::labeled(egui::Role::Image, true, &words));
         crate::gui::node_menu::picture(&response, false, cx.actions);
         self.input(ui, rect, &response);
-    }
-
-    /// The line below the pictures: cursor and selection.
-    fn controls(&mut self, ui: &mut Ui) {
-        let theme = Theme::of(ui);
-        ui.horizontal_centered(|ui| {
-            ui.spacing_mut().item_spacing.x = space::S2;
-            if theme::button(ui, "Begin").on_hover_text("The cursor goes to the first frame").clicked() {
-                self.cursor = Some(0);
-                let length = self.sight.end - self.sight.start;
-                self.see(0.0..length);
-            }
-            ui.add_enabled_ui(false, |ui| {
-                let button = theme::icon_button(ui, Icon::Play, "Play");
-                button.on_disabled_hover_text(
-                    "Sounds are not played here: that takes a library of the system that the program does without",
-                );
-            });
-            let at = self.cursor.unwrap_or(0);
-            ui.label(theme::mono(self.clock(at as f64)));
-            if let Some(range) = self.selection.clone() {
-                let count = range.end - range.start;
-                let words = format!(
-                    "selection {} – {} · {:.3} s · {}",
-                    self.clock(range.start as f64),
-                    self.clock(range.end as f64),
-                    count as f64 / self.rate,
-                    display::plural(count, "frame")
-                );
-                ui.label(theme::dim(theme, words));
-                if theme::button(ui, "Zoom to selection").clicked() {
-                    self.see(range.start as f64..range.end as f64);
-                }
-                if theme::button(ui, "Clear").clicked() {
-                    self.selection = None;
-                }
-            } else {
-                let words = "drag to select, click to set the cursor, wheel to zoom";
-                ui.add(egui::Label::new(theme::dim(theme, words)).truncate());
-            }
-        });
-    }
-
-    fn options(&mut self, ui: &mut Ui) {
-        if self.mode == Mode::Wave || self.mode == Mode::Samples {
-            return;
-        }
-        let scale = if self.look.mel { "mel" } else { "linear" };
-        drop_down(ui, scale, "Scale of frequencies", |ui| {
-            for (mel, word) in [(true, "mel"), (false, "linear")] {
-                ui.selectable_value(&mut self.look.mel, mel, word);
-            }
-        });
-        drop_down(ui, &format!("window {}", self.look.window), "Frames of a window", |ui| {
-            for window in WINDOWS {
-                ui.selectable_value(&mut self.look.window, window, window.to_string());
-            }
-        });
-        drop_down(ui, &self.look.map.clone(), "Colours", |ui| {
-            for name in MAPS.into_iter().filter(|name| ColorMap::named(name).is_some()) {
-                ui.selectable_value(&mut self.look.map, name.to_owned(), name);
-            }
-        });
-        drop_down(ui, &format!("{} … 0 dB", self.look.floor), "Decibels of the darkest colour", |ui| {
-            for floor in FLOORS {
-                ui.selectable_value(&mut self.look.floor, floor, format!("{floor} … 0 dB"));
-            }
-        });
-        if self.channels > 1 {
-            let name =
-                |channel: Option<usize>| channel.map_or("all channels".to_owned(), |n| self.channel_name(n));
-            let shown = name(self.look.channel);
-            let names: Vec<(Option<usize>, String)> = std::iter::once(None)
-                .chain((0..self.channels.min(64)).map(Some))
-                .map(|channel| (channel, name(channel)))
-                .collect();
-            drop_down(ui, &shown, "Channel of the spectrogram", |ui| {
-                for (channel, word) in names {
-                    ui.selectable_value(&mut self.look.channel, channel, word);
-                }
-            });
-        }
     }
 
     /// What a channel is called.
@@ -532,6 +500,11 @@ const COMMANDS: &[ViewCommand<AudioView>] = &[
         view.see(0.0..view.frames as f64);
         true
     }),
+    ViewCommand::new(Label::new("Play or stop", Icon::Play).apart(), |view, _| {
+        view.mode != Mode::Samples && view.toggle_playing()
+    }),
+    ViewCommand::new(Label::new("Next chapter", Icon::CaretRight), |view, _| view.chapter(1)),
+    ViewCommand::new(Label::new("Previous chapter", Icon::CaretLeft), |view, _| view.chapter(-1)),
     ViewCommand::new(Label::new("Next clipped place", Icon::CaretRight).apart(), |view, _| {
         view.next(|levels| &levels.clipped)
     }),
@@ -541,6 +514,19 @@ const COMMANDS: &[ViewCommand<AudioView>] = &[
 ];
 
 impl AudioView {
+    fn keys(&mut self, ui: &Ui) {
+        // Elsewhere they mean something else.
+        if ui.ctx().text_edit_focused() || ui.memory(|memory| memory.focused().is_some()) {
+            return;
+        }
+        for command in keys::pressed(ui, SOUND_KEYS) {
+            match command {
+                SoundCommand::Play => self.toggle_playing(),
+                SoundCommand::Chapter(by) => self.chapter(by),
+            };
+        }
+    }
+
     fn show(&mut self, mode: Mode) -> bool {
         self.mode = mode;
         true
@@ -587,12 +573,17 @@ impl View for AudioView {
         }
         let (array, of_levels) = (self.array.clone(), self.array.clone());
         let title = format!("waveform of {}", self.name);
+        let place = self.look.keep.then(|| self.kept.clone());
         self.peaks.ask(
             cx.jobs,
             &(),
             || JobSpec::scan(title),
-            move |task, partial| Peaks::build(array.as_ref(), task, &mut |part| partial.show(part.clone())),
+            move |task, partial| {
+                kept::peaks(place.as_ref(), array.as_ref(), task, &mut |part| partial.show(part.clone()))
+            },
         );
+        self.keys(ui);
+        self.follow(ui);
         if self.peaks.peek(&()).ready().is_some() {
             let title = format!("levels of {}", self.name);
             self.levels.get(cx.jobs, &(), JobSpec::scan(title), move |task| {
@@ -607,11 +598,13 @@ impl View for AudioView {
         );
         let levels =
             Rect::from_min_max(pos2(rest.left(), controls.bottom()), pos2(rest.right(), overview.top()));
+        let chapters = if self.chapters.is_empty() { 0.0 } else { CHAPTERS };
         let pictures = Rect::from_min_max(
-            pos2(rest.left() + LEFT, rest.top()),
+            pos2(rest.left() + LEFT, rest.top() + chapters),
             pos2(rest.right(), controls.top() - TIMES),
         );
         self.pictures(ui, pictures, cx);
+        self.draw_chapters(ui, pictures);
         draw::times(ui, pictures, TIMES, &self.sight, self.rate, |frame| self.clock(frame));
         let mut line = ui.new_child(UiBuilder::new().max_rect(controls).id_salt("controls"));
         self.controls(&mut line);
@@ -637,7 +630,7 @@ impl View for AudioView {
                 if frame >= self.frames {
                     return false;
                 }
-                self.cursor = Some(frame);
+                self.go(frame);
                 let half = (self.sight.end - self.sight.start) / 2.0;
                 self.see(frame as f64 - half..frame as f64 + half);
                 true
@@ -676,7 +669,9 @@ impl View for AudioView {
     fn restore(&mut self, kept: &Value) {
         let state: AudioState = restored(kept);
         self.mode = state.mode;
-        if WINDOWS.contains(&state.look.window) && FLOORS.contains(&state.look.floor) {
+        let look = &state.look;
+        if WINDOWS.contains(&look.window) && FLOORS.contains(&look.floor) && OVERLAPS.contains(&look.overlap)
+        {
             self.look = state.look;
         }
         if let [start, end] = state.sight

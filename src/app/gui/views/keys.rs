@@ -261,6 +261,31 @@ pub(crate) static RECORD_KEYS: &[Keys<RecordCommand>] = &[
     ),
 ];
 
+/// What a key means to a sound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SoundCommand {
+    Play,
+    /// To a chapter before or behind this one.
+    Chapter(i64),
+}
+
+/// The keys of a sound, while its pictures or nothing has the keyboard.
+pub(crate) static SOUND_KEYS: &[Keys<SoundCommand>] = &[
+    Keys::new(
+        "Space",
+        "Play the selection, or all from the cursor on; stop",
+        &[(NONE, Key::Space, SoundCommand::Play)],
+    ),
+    Keys::new(
+        "[ and ]",
+        "The chapter before, after",
+        &[
+            (NONE, Key::OpenBracket, SoundCommand::Chapter(-1)),
+            (NONE, Key::CloseBracket, SoundCommand::Chapter(1)),
+        ],
+    ),
+];
+
 /// The keys of everything that is found, wherever the keyboard is in a view: whether it is the next place.
 pub(crate) static FOUND_KEYS: &[Keys<bool>] = &[Keys::new(
     "F3, Shift+F3",

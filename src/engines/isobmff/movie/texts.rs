@@ -1,4 +1,4 @@
-//! What a movie says of itself: texts and chapters of QuickTime and iTunes.
+//! What a movie says of itself: texts, chapters and covers of QuickTime and iTunes.
 //! <https://developer.apple.com/documentation/quicktime-file-format/user_data_atoms>
 
 use super::{Movie, TEXT};
@@ -6,7 +6,11 @@ use crate::bytes::error::Result;
 use crate::bytes::numbers::{be, be_unsigned};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::content::array::Chapter;
 use crate::engines::boxes::{self, Atom, find};
+
+/// Pictures of one movie that stand for it.
+const COVERS: usize = 100;
 
 /// Texts and chapters in the data of the user.
 pub(super) fn user_data(task: &Task, source: &Source, one: &Atom, movie: &mut Movie) -> Result<()> {
@@ -19,7 +23,8 @@ pub(super) fn user_data(task: &Task, source: &Source, one: &Atom, movie: &mut Mo
                 for _ in 0..bytes.get(8).copied().unwrap_or(0) {
                     let (Some(time), Some(len)) = (be::<u64>(&bytes, at), bytes.get(at + 8)) else { break };
                     let text = bytes.get(at + 9..at + 9 + usize::from(*len)).unwrap_or_default();
-                    movie.chapters.push((time as f64 / 1e7, String::from_utf8_lossy(text).into_owned()));
+                    let title = String::from_utf8_lossy(text).into_owned();
+                    movie.chapters.push(Chapter { start: time as f64 / 1e7, end: None, title });
                     at += 9 + usize::from(*len);
                 }
             }
@@ -54,6 +59,11 @@ pub(super) fn item_list(task: &Task, source: &Source, meta: &Atom, movie: &mut M
     for item in list.children(task, source, 0)? {
         let below = item.children(task, source, 0)?;
         let Some(data) = find(&below, b"data") else { continue };
+        if item.kind == *b"covr" {
+            let datas = below.iter().filter(|part| part.kind == *b"data").map(|part| part.body.clone());
+            movie.covers.extend(datas.map(|body| (body.start + 8).min(body.end)..body.end).take(COVERS));
+            continue;
+        }
         let len = (data.body.end - data.body.start).min(TEXT) as usize;
         let bytes = source.read_up_to(task, data.body.start, len)?;
         let (kind, value) = (be::<u32>(&bytes, 0).unwrap_or(0), bytes.get(8..).unwrap_or_default());

@@ -7,11 +7,12 @@ use crate::bytes::error::{Defect, Error, Result};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::Content;
-use crate::data::content::array::{Array, ArrayFacts, Sound};
+use crate::data::content::array::{Array, ArrayFacts, Chapter, Sound};
 use crate::data::dtype::DType;
 use crate::data::node::Node;
 use crate::data::region::Region;
 use crate::engines::sounds::facts;
+use crate::engines::time_spans;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -30,7 +31,13 @@ const MOVES: [i32; 8] = [-1, -1, -1, -1, 2, 4, 6, 8];
 ///
 /// # Errors
 /// `Malformed` for blocks that hold no sample.
-pub(super) fn node(task: &Task, source: &Source, layout: &Layout, data: Range<u64>) -> Result<Node> {
+pub(super) fn node(
+    task: &Task,
+    source: &Source,
+    layout: &Layout,
+    data: Range<u64>,
+    chapters: Arc<[Chapter]>,
+) -> Result<Node> {
     let (block, channels) = (u64::from(layout.block), u64::from(layout.channels));
     if channels == 0 || block < 4 * channels {
         let what = format!("blocks of {block} bytes hold no sample of {channels} channels");
@@ -53,6 +60,7 @@ pub(super) fn node(task: &Task, source: &Source, layout: &Layout, data: Range<u6
         rate: layout.rate,
         bits: Some(layout.bits.into()),
         full: 16,
+        chapters: chapters.clone(),
     };
     let facts = ArrayFacts {
         codecs: vec![sound.codec.clone()],
@@ -61,7 +69,7 @@ pub(super) fn node(task: &Task, source: &Source, layout: &Layout, data: Range<u6
     };
     let array =
         Ima { source: source.clone(), start: data.start, block, each, shape: vec![frames, channels], facts };
-    Ok(node.content(Content::Array(Arc::new(array))))
+    time_spans::with_chapters(node.content(Content::Array(Arc::new(array))), &chapters)
 }
 
 struct Ima {

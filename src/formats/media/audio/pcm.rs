@@ -4,12 +4,13 @@
 use crate::bytes::error::{Defect, Error, Result};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
-use crate::data::content::array::{Plain, Sound, read};
+use crate::data::content::array::{Chapter, Plain, Sound, read};
 use crate::data::content::{Array, ArrayFacts, Content};
 use crate::data::dtype::DType;
 use crate::data::node::Node;
 use crate::data::region::{Region, Span};
 use crate::engines::sounds::facts;
+use crate::engines::time_spans;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -43,6 +44,29 @@ pub(super) struct Samples {
     pub(super) data: Range<u64>,
     /// How many frames the header says there are.
     pub(super) frames: Option<u64>,
+    /// Parts that have a title.
+    pub(super) marks: Vec<Mark>,
+}
+
+/// A place in a sound that has a title: frames.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Mark {
+    pub(super) start: u64,
+    pub(super) length: Option<u64>,
+    pub(super) title: String,
+}
+
+/// Marks as chapters of a sound of this rate, in the order of time.
+pub(super) fn chapters(marks: &[Mark], rate: u32) -> Arc<[Chapter]> {
+    let seconds = |frame: u64| frame as f64 / f64::from(rate.max(1));
+    let chapter = |mark: &Mark| Chapter {
+        start: seconds(mark.start),
+        end: mark.length.map(|length| seconds(mark.start.saturating_add(length))),
+        title: mark.title.clone(),
+    };
+    let mut found: Vec<Chapter> = marks.iter().map(chapter).collect();
+    found.sort_by(|a, b| a.start.total_cmp(&b.start));
+    found.into()
 }
 
 impl Samples {
@@ -81,11 +105,13 @@ impl Samples {
         if self.rate == 0 {
             node.remarks.push("the header says a rate of 0".to_owned());
         }
-        let facts = facts(&self.sound());
+        let sound = self.sound();
+        let facts = facts(&sound);
         // Samples that lie beyond the file are none, wherever that is.
         let start = if frames == 0 { self.data.start.min(len) } else { self.data.start };
         let array = self.array(source, start, dtype, frames, facts)?;
-        Ok(node.span(self.data.start..end.max(self.data.start)).content(Content::Array(array)))
+        let node = node.span(self.data.start..end.max(self.data.start)).content(Content::Array(array));
+        time_spans::with_chapters(node, &sound.chapters)
     }
 
     /// The type of the elements.
@@ -127,7 +153,13 @@ impl Samples {
             _ if self.bits > 0 && u64::from(self.bits).div_ceil(8) < self.width => self.bits,
             _ => (width as u32).clamp(1, 64),
         };
-        Sound { codec, rate: self.rate, bits: Some(self.bits), full }
+        Sound {
+            codec,
+            rate: self.rate,
+            bits: Some(self.bits),
+            full,
+            chapters: chapters(&self.marks, self.rate),
+        }
     }
 
     fn array(

@@ -1,7 +1,8 @@
 //! WAV and Wave64: chunks of a name and a size; `fmt ` says what the samples of `data` are.
 
 use super::adpcm;
-use super::pcm::{Coding, Samples};
+use super::marks::Marks;
+use super::pcm::{Coding, Samples, chapters};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::numbers::{le, ordered};
 use crate::bytes::source::Source;
@@ -91,6 +92,7 @@ struct Found {
     data: Option<Range<u64>>,
     texts: Vec<(String, String)>,
     remarks: Vec<String>,
+    marks: Marks,
     /// The size of `data` that `ds64` says.
     size: Option<u64>,
 }
@@ -119,7 +121,12 @@ pub(super) fn open(opening: &Opening) -> Result<Node> {
                 found.texts.extend(broadcast(&source.read_up_to(task, start, len)?));
             }
             b"LIST" => {
-                found.texts.extend(texts(task, source, start..start.saturating_add(size.min(TEXTS)))?);
+                let bytes = source.read_up_to(task, start, size.min(TEXTS) as usize)?;
+                found.texts.extend(texts(&bytes));
+                found.marks.texts(&bytes, big);
+            }
+            b"cue " => {
+                found.marks.places(&source.read_up_to(task, start, size.min(TEXTS) as usize)?, big);
             }
             b"data" if found.data.is_none() => {
                 size = data_size(size, &mut found, start, source, task)?;
@@ -176,14 +183,13 @@ fn broadcast(bytes: &[u8]) -> Vec<(String, String)> {
 }
 
 /// The texts of a list of the kind `INFO`.
-fn texts(task: &Task, source: &Source, range: Range<u64>) -> Result<Vec<(String, String)>> {
-    let bytes = source.read_up_to(task, range.start, (range.end - range.start) as usize)?;
+fn texts(bytes: &[u8]) -> Vec<(String, String)> {
     let mut out = Vec::new();
     if !bytes.starts_with(b"INFO") {
-        return Ok(out);
+        return out;
     }
     let mut at = 4usize;
-    while let (Some(name), Some(size)) = (bytes.get(at..at + 4), le::<u32>(&bytes, at + 4)) {
+    while let (Some(name), Some(size)) = (bytes.get(at..at + 4), le::<u32>(bytes, at + 4)) {
         let start = at + 8;
         let end = start.saturating_add(size as usize).min(bytes.len());
         let value = bytes.get(start..end).unwrap_or_default();
@@ -193,7 +199,7 @@ fn texts(task: &Task, source: &Source, range: Range<u64>) -> Result<Vec<(String,
         out.push((known.unwrap_or_else(|| String::from_utf8_lossy(name).into_owned()), text));
         at = end + (end - start) % 2;
     }
-    Ok(out)
+    out
 }
 
 impl Found {
@@ -211,7 +217,8 @@ impl Found {
         // Without samples it is still known what they would be.
         let lost = self.data.is_none().then(|| missing("of samples"));
         if let (0x11, Some(data), false) = (layout.tag, &self.data, big) {
-            let mut node = adpcm::node(task, source, &layout, data.clone())?;
+            let chapters = chapters(&self.marks.all(), layout.rate);
+            let mut node = adpcm::node(task, source, &layout, data.clone(), chapters)?;
             node.remarks.extend(self.remarks);
             return Ok(self.texts.into_iter().fold(node, |node, (name, text)| node.attribute(name, text)));
         }
@@ -220,7 +227,11 @@ impl Found {
             if let Some(lost) = lost {
                 return Err(lost);
             }
-            let mut node = sounds::node(task, source)?;
+            let known = sounds::Known {
+                chapters: chapters(&self.marks.all(), layout.rate),
+                ..sounds::Known::default()
+            };
+            let mut node = sounds::node(task, source, crate::formats::ALL, &known)?;
             node.remarks.extend(self.remarks);
             return Ok(node);
         };
@@ -233,6 +244,7 @@ impl Found {
             big,
             data,
             frames: None,
+            marks: self.marks.all(),
         };
         let mut node = samples.node(task, source)?;
         node.problem = node.problem.or(lost);

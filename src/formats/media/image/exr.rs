@@ -142,7 +142,7 @@ fn pictures(
         header.problem.clone_from(&problem);
         let codec = Exr { file: file.clone(), part: number, channels: group.clone(), sampling, sample };
         let mut node = picture::node(source, header, codec)?;
-        let short = if told.len() > 1 { told.concat() } else { told.join("") };
+        let short = joined(&told);
         node.name = match &layer {
             Some(layer) => format!("{layer}.{short}"),
             None => short,
@@ -190,6 +190,14 @@ fn colours(
     node.name = layer.map_or_else(|| "RGB".to_owned(), |layer| format!("{layer}.RGB"));
     nodes.push(node);
     Ok(())
+}
+
+/// What channels of one layer are called together: the layer's name, and the letter of each (`diffuse.RGB`).
+fn joined(names: &[&str]) -> String {
+    let layer = names.first().and_then(|name| name.rfind('.')).map_or(0, |dot| dot + 1);
+    let letters = names.iter().map(|name| name.get(layer..).unwrap_or(name));
+    let layer = names.first().and_then(|name| name.get(..layer)).unwrap_or_default();
+    std::iter::once(layer).chain(letters).collect()
 }
 
 /// For how many pixels across and down a channel has a sample.
@@ -581,6 +589,14 @@ mod tests {
     fn opened(name: &str) -> crate::data::open::Document {
         let path = format!("{}/fixtures/exr/{name}.exr", env!("CARGO_MANIFEST_DIR"));
         crate::open(&Task::new(), Path::new(&path), &Options::default()).unwrap()
+    }
+
+    #[test]
+    fn channels_of_a_layer_have_its_name_once() {
+        assert_eq!(joined(&["diffuse.R", "diffuse.G", "diffuse.B"]), "diffuse.RGB");
+        assert_eq!(joined(&["R", "G", "B", "A"]), "RGBA");
+        assert_eq!(joined(&["left.depth.Z"]), "left.depth.Z");
+        assert_eq!(joined(&[]), "");
     }
 
     fn pixels(node: &Node) -> Pixels {

@@ -2,7 +2,7 @@
 //! whose heads are walked; their bytes are read when they are decoded.
 
 use super::frames::{PACKETS, Packet, Track};
-use super::{Movie, Sound, Subtitles, codecs, colours};
+use super::{Movie, Sound, Subtitles, codecs, colours, picture};
 use crate::bytes::codec::decompress::prefix;
 use crate::bytes::codec::inflater::Inflater;
 use crate::bytes::error::{Defect, Error, Result};
@@ -10,10 +10,12 @@ use crate::bytes::limits;
 use crate::bytes::numbers::be_unsigned;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::content::array::Chapter;
 use crate::data::content::{Content, Rect};
 use crate::data::format::Opening;
 use crate::data::node::Node;
 use crate::engines::ffmpeg::Coding;
+use crate::engines::pieces::patched;
 use bytes::Bytes;
 use std::ops::Range;
 
@@ -23,13 +25,16 @@ const ELEMENTS: usize = 60_000_000;
 const TRACKS: usize = 1_000;
 /// A value is not read beyond so many bytes.
 const VALUE: u64 = 1 << 20;
+/// Elements that are hidden from the decoder of sounds.
+const HIDDEN: usize = 1_000;
 /// Cues of one track that are read.
 const CUES: usize = 100_000;
 
-/// An element: its number and where its body lies.
+/// An element: its number, and where it and its body lie.
 #[derive(Clone, Debug)]
 struct Element {
     id: u32,
+    start: u64,
     body: Range<u64>,
     /// Whether its length is not written.
     open: bool,
@@ -65,7 +70,7 @@ fn element(task: &Task, source: &Source, at: u64, end: u64) -> Result<Option<Ele
     let start = at + (id_width + len_width) as u64;
     let stop = if open { end } else { start.saturating_add(len) };
     let body = start.min(end)..stop.min(end);
-    Ok(Some(Element { id: id as u32, body, open, is_cut: stop > end }))
+    Ok(Some(Element { id: id as u32, start: at, body, open, is_cut: stop > end }))
 }
 
 /// The elements in a range.
@@ -154,6 +159,8 @@ struct File {
     tracks: Vec<Tracked>,
     movie: Movie,
     walked: usize,
+    /// What the decoder of sounds does not need to see.
+    hidden: Vec<Element>,
 }
 
 /// Walks the segment.
@@ -192,6 +199,9 @@ impl File {
         while let Some(one) = element(values.task, values.source, at, range.end)? {
             self.count(at)?;
             at = one.body.end;
+            if matches!(one.id, 0x1043_a770 | 0x1254_c367 | 0x1941_a469) && self.hidden.len() < HIDDEN {
+                self.hidden.push(one.clone());
+            }
             match one.id {
                 0x1549_a966 => self.info(values, &one)?,
                 0x1654_ae6b => self.all_tracks(values, &one)?,
@@ -306,20 +316,20 @@ impl File {
     fn chapters(&mut self, values: &Values<'_>, chapters: &Element) -> Result<()> {
         for edition in values.list(chapters)?.iter().filter(|one| one.id == 0x45b9) {
             for atom in values.list(edition)?.iter().filter(|one| one.id == 0xb6).take(10_000) {
-                let (mut begin, mut end, mut title) = (0.0, None, String::new());
+                let mut chapter = Chapter::default();
                 for one in values.list(atom)? {
                     match one.id {
-                        0x91 => begin = values.unsigned(&one)? as f64 / 1e9,
-                        0x92 => end = Some(values.unsigned(&one)? as f64 / 1e9),
+                        0x91 => chapter.start = values.unsigned(&one)? as f64 / 1e9,
+                        0x92 => chapter.end = Some(values.unsigned(&one)? as f64 / 1e9),
                         0x80 => {
                             for part in values.list(&one)?.iter().filter(|part| part.id == 0x85) {
-                                title = values.text(part)?;
+                                chapter.title = values.text(part)?;
                             }
                         }
                         _ => {}
                     }
                 }
-                self.movie.chapters.push((begin, end, title));
+                self.movie.chapters.push(chapter);
             }
         }
         Ok(())
@@ -353,15 +363,18 @@ impl File {
 
     fn attachments(&mut self, values: &Values<'_>, attachments: &Element) -> Result<()> {
         for file in values.list(attachments)?.iter().filter(|one| one.id == 0x61a7).take(1_000) {
-            let (mut name, mut data) = (String::new(), None);
+            let (mut name, mut kind, mut data) = (String::new(), String::new(), None);
             for one in values.list(file)? {
                 match one.id {
                     0x466e => name = values.text(&one)?,
+                    0x4660 => kind = values.text(&one)?,
                     0x465c => data = Some(one.body),
                     _ => {}
                 }
             }
-            if let Some(data) = data {
+            if let Some(data) = data.clone().filter(|_| kind.starts_with("image/")) {
+                self.movie.attachments.push(picture(values.source, name, "attachment", &data)?);
+            } else if let Some(data) = data {
                 let member = values.source.member(name.clone(), data.clone())?;
                 let node = Node::new(name, "attachment").content(Content::Bytes(member)).span(data);
                 self.movie.attachments.push(node);
@@ -371,7 +384,8 @@ impl File {
     }
 
     fn node(self, task: &Task, source: &Source) -> Result<Node> {
-        let File { scale, duration, tracks, mut movie, .. } = self;
+        let File { scale, duration, tracks, mut movie, hidden, .. } = self;
+        let of_sounds = without(source, &hidden)?;
         let seconds = duration.map(|duration| duration * scale / 1e9).filter(|seconds| seconds.is_finite());
         let mut sounds = 0;
         for track in tracks {
@@ -389,8 +403,8 @@ impl File {
                         name: track.name,
                         language: track.language,
                         number: Some(sounds),
+                        source: Some(of_sounds.clone()),
                         seconds,
-                        ..Sound::default()
                     });
                     sounds += 1;
                 }
@@ -400,6 +414,22 @@ impl File {
         }
         movie.node(task, source)
     }
+}
+
+/// The file with other elements void (RFC 8794, 11.3.2): the decoder of sounds takes optional parts of chapters for
+/// required ones, and would read attachments each time that it begins.
+fn without(source: &Source, hidden: &[Element]) -> Result<Source> {
+    let void = |one: &Element| {
+        let len = one.body.end - one.start;
+        // A length of up to eight bytes stands in the place of the element's own number and length.
+        let width = (one.body.start - one.start - 1).min(8);
+        let size = (1 << (7 * width)) | (len - 1 - width);
+        let bytes = size.to_be_bytes().into_iter().skip(8 - width as usize);
+        (one.start, std::iter::once(0xec).chain(bytes).collect())
+    };
+    let patches: Vec<(u64, Vec<u8>)> =
+        hidden.iter().filter(|one| !one.open && !one.is_cut).map(void).collect();
+    if patches.is_empty() { Ok(source.clone()) } else { patched(source, patches) }
 }
 
 impl Tracked {

@@ -66,7 +66,8 @@ pub(super) fn open(opening: &Opening) -> Result<Node> {
             top.iter().filter(|one| one.kind == *b"moof").count().to_string(),
         ));
     }
-    movie.chapters = boxes.chapters.into_iter().map(|(begin, title)| (begin, None, title)).collect();
+    movie.chapters = boxes.chapters;
+    movie.covers = boxes.covers;
     movie.texts = boxes.texts;
     movie.node(task, source)
 }

@@ -265,15 +265,3 @@ fn no_process_outlives_who_waits_for_it() {
     drop(decoder);
     assert!(!Path::new(&path).exists());
 }
-
-#[test]
-fn chapters_end_where_the_next_begins() {
-    let node = chapters(&[(0.0, None, "one".to_owned()), (2.5, Some(4.0), "two".to_owned())]).unwrap();
-    let Some(Content::Table(table)) = &node.content else { panic!() };
-    let batch = table.read(&Task::new(), 0..2, &[0, 1, 2]).unwrap();
-    let cell = |column: usize, row: usize| crate::data::cell::text(batch.column(column), row);
-    assert_eq!(
-        [cell(1, 0), cell(1, 1), cell(2, 1)],
-        [Some("2.5".into()), Some("4.0".into()), Some("two".into())]
-    );
-}

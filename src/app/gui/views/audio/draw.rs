@@ -17,6 +17,8 @@ use crate::gui::texture::Texture;
 use crate::gui::theme::{self, Theme, mono_small_font, picture_color, space};
 use crate::gui::views::ViewCx;
 
+/// How high marks of clipped samples are, in points.
+const CLIPPED: f32 = 5.0;
 /// Frequencies that are written beside a spectrogram, in hertz.
 const MARKED: [f32; 9] = [80.0, 250.0, 500.0, 1_000.0, 2_000.0, 4_000.0, 8_000.0, 16_000.0, 22_000.0];
 
@@ -99,6 +101,38 @@ impl AudioView {
             texture.paint(&ui.painter().with_clip_rect(rect), place);
         }
         frequencies(ui, rect, &made.values);
+    }
+
+    /// Where it is silent and where samples are clipped, over the waveforms.
+    pub(super) fn draw_levels(&self, ui: &Ui, rect: Rect) {
+        let theme = Theme::of(ui);
+        let Some(levels) = self.levels.peek(&()).ready() else { return };
+        let painter = ui.painter().with_clip_rect(rect);
+        for place in self.in_sight(rect, &levels.silent) {
+            painter.rect_filled(place, 0.0, theme.dim.gamma_multiply(0.2));
+        }
+        for place in self.in_sight(rect, &levels.clipped) {
+            let edges = [rect.top(), rect.bottom() - CLIPPED];
+            for top in edges {
+                let mark = Rect::from_min_size(pos2(place.left(), top), egui::vec2(place.width(), CLIPPED));
+                painter.rect_filled(mark, 0.0, theme.bad);
+            }
+        }
+    }
+
+    /// The places of stretches of frames that are in sight, one a point across at most.
+    fn in_sight(&self, rect: Rect, stretches: &[Range<u64>]) -> Vec<Rect> {
+        let first = stretches.partition_point(|range| (range.end as f64) <= self.sight.start);
+        let mut places: Vec<Rect> = Vec::new();
+        for range in stretches.iter().skip(first).take_while(|range| (range.start as f64) < self.sight.end) {
+            let left = self.place_of(rect, range.start as f64).max(rect.left());
+            let right = self.place_of(rect, range.end as f64).clamp(left + 1.0, rect.right().max(left + 1.0));
+            match places.last_mut().filter(|last| left < last.right()) {
+                Some(last) => last.max.x = last.right().max(right),
+                None => places.push(Rect::from_min_max(pos2(left, rect.top()), pos2(right, rect.bottom()))),
+            }
+        }
+        places
     }
 
     /// Cursor and selection through all pictures.

@@ -9,8 +9,8 @@ use gander::data::content::{Array, Content};
 use gander::data::format::{Data, Options};
 
 use super::super::Request;
-use super::super::harness::{bench, click, picture, settle, wheel};
-use super::clock;
+use super::super::harness::{ViewHarness, bench, click, picture, settle, wheel};
+use super::{clock, player};
 
 fn sound(name: &str) -> Arc<dyn Array> {
     let path = format!("{}/fixtures/{name}", env!("CARGO_MANIFEST_DIR"));
@@ -67,6 +67,76 @@ fn a_selection_is_exported_as_its_frames() {
     let whole = sound("wav/pcm_16.wav").shape()[0];
     assert!(frames > 0 && frames < whole, "{frames} of {whole}");
     assert!(words.starts_with("the selected "), "{words}");
+}
+
+/// Steps until something is so.
+fn until(
+    harness: &mut egui_kittest::Harness<'static, ViewHarness>,
+    is_so: impl Fn(&mut egui_kittest::Harness<'static, ViewHarness>) -> bool,
+) {
+    let begun = std::time::Instant::now();
+    while !is_so(harness) {
+        assert!(begun.elapsed() < std::time::Duration::from_secs(60), "it never comes");
+        harness.step();
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+}
+
+#[test]
+fn what_is_played_moves_the_cursor_to_its_end() {
+    let _turn = player::tests::TURN.lock();
+    player::tests::CHOSEN.set(Some(player::tests::recorder));
+    let mut harness = bench("goose", Content::Array(sound("m4a/book.m4b")));
+    settle(&mut harness);
+    let shows = |harness: &mut egui_kittest::Harness<'static, ViewHarness>, word: &str| {
+        harness.query_by_label(word).is_some()
+    };
+    assert!(shows(&mut harness, "Play"));
+    // It ends by itself, near the last frame.
+    let frame = |harness: &mut egui_kittest::Harness<'static, ViewHarness>| {
+        let under = harness.state().status.under.clone();
+        under.rsplit("frame ").next().and_then(|frame| frame.replace(',', "").parse().ok()).unwrap_or(0)
+    };
+    harness.key_press(egui::Key::Space);
+    until(&mut harness, |harness| frame(harness) >= 12_000 && shows(harness, "Play"));
+    assert!(frame(&mut harness) <= 17_024);
+    // In a loop it does not: it is stopped by hand.
+    harness.get_by_label("Loop").click();
+    harness.step();
+    assert!(harness.state_mut().run("Play or stop"));
+    until(&mut harness, |harness| shows(harness, "Stop"));
+    assert!(harness.state_mut().run("Play or stop"));
+    until(&mut harness, |harness| shows(harness, "Play"));
+    player::tests::CHOSEN.set(Some(player::tests::none));
+    let mut harness = bench("goose", Content::Array(sound("m4a/book.m4b")));
+    settle(&mut harness);
+    harness.key_press(egui::Key::Space);
+    until(&mut harness, |harness| {
+        harness.query_by_label_contains("Nothing is played: this computer has no device for sound").is_some()
+    });
+    assert!(shows(&mut harness, "Play"));
+    player::tests::CHOSEN.set(None);
+}
+
+#[test]
+fn chapters_stand_above_and_are_gone_to() {
+    let mut harness = bench("goose", Content::Array(sound("m4a/book.m4b")));
+    settle(&mut harness);
+    picture(&mut harness, "audio_chapters");
+    let place = harness.get_by_label("chapter The pond, at noon").rect().center();
+    click(&mut harness, place);
+    settle(&mut harness);
+    let frame = |harness: &mut egui_kittest::Harness<'static, ViewHarness>| {
+        let under = harness.state().status.under.clone();
+        under.rsplit("frame ").next().unwrap().replace(',', "").parse::<u64>().unwrap()
+    };
+    assert_eq!(frame(&mut harness), 4_000);
+    for (command, at) in [("Next chapter", 12_000), ("Previous chapter", 4_000), ("Previous chapter", 0)] {
+        assert!(harness.state_mut().run(command));
+        settle(&mut harness);
+        assert_eq!(frame(&mut harness), at, "{command}");
+    }
+    assert!(!harness.state_mut().run("Previous chapter"));
 }
 
 #[test]

@@ -360,7 +360,7 @@ mod tests {
 
     fn payload(dtype: &DType, shape: &[u64], bytes: Vec<u8>, rate: u32, full: u32) -> Payload {
         let plain = Plain::new(Source::memory("a", bytes), 0, dtype.clone(), shape.to_vec()).unwrap();
-        let sound = Sound { codec: String::new(), rate, bits: None, full };
+        let sound = Sound { rate, full, ..Sound::default() };
         let facts = ArrayFacts { sound: Some(sound), ..ArrayFacts::default() };
         Payload::plain(Data::Arrays(vec![("a".to_owned(), Arc::new(plain.with_facts(facts)))]))
     }

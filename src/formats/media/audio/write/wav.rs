@@ -219,12 +219,8 @@ mod tests {
 
     fn payload(dtype: &DType, shape: &[u64], bytes: Vec<u8>, full: Option<u32>) -> Payload {
         let plain = Plain::new(Source::memory("a", bytes), 0, dtype.clone(), shape.to_vec()).unwrap();
-        let sound = full.map(|full| crate::data::content::array::Sound {
-            codec: String::new(),
-            rate: 8000,
-            bits: None,
-            full,
-        });
+        let sound =
+            full.map(|full| crate::data::content::array::Sound { rate: 8000, full, ..Default::default() });
         let facts = crate::data::content::ArrayFacts { sound, ..Default::default() };
         Payload::plain(Data::Arrays(vec![("a".to_owned(), Arc::new(plain.with_facts(facts)))]))
     }
