@@ -97,7 +97,8 @@ impl AudioView {
             ui.label(theme::mono(self.clock(at as f64)));
             if let Some(words) = &self.silence {
                 let words = format!("{} {words}", Icon::Warning.glyph());
-                ui.add(egui::Label::new(theme::dim(theme, &words).color(theme.warn)).truncate());
+                let label = egui::Label::new(theme::dim(theme, &words).color(theme.warn)).truncate();
+                ui.add(label).on_hover_text(words);
             } else if let Some(range) = self.selection.clone() {
                 let count = range.end - range.start;
                 let words = format!(

@@ -66,6 +66,7 @@ pub(super) struct Player {
 /// What the thread, the device and the window know together.
 #[derive(Default)]
 struct Shared {
+    /// Ends reading when playing is stopped. It is no job's: playing waits for time, not for bytes.
     task: Task,
     repeat: AtomicBool,
     ended: AtomicBool,

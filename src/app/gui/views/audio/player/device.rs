@@ -10,6 +10,7 @@ use gander::bytes::error::{Error, Result};
 
 use super::{Feed, Stream};
 
+const NONE: &str = "this computer has no device for sound";
 /// Longer than this no device says that it waits.
 const DELAY: Duration = Duration::from_secs(2);
 
@@ -22,7 +23,7 @@ pub(super) fn open(
     start: &mut dyn FnMut(f64, usize) -> Feed,
 ) -> Result<Box<dyn Stream>> {
     let device = cpal::default_host().default_output_device();
-    let device = device.ok_or_else(|| Error::io("this computer has no device for sound"))?;
+    let device = device.ok_or_else(|| Error::io(NONE))?;
     let supported = suited(&device, rate, channels)?;
     let config = StreamConfig {
         channels: supported.channels(),
@@ -88,5 +89,9 @@ fn stream<T: SizedSample + FromSample<f32>>(
 }
 
 fn failed(error: &cpal::Error) -> Error {
+    // Some systems name a usual device although there is none.
+    if matches!(error.kind(), ErrorKind::DeviceNotAvailable | ErrorKind::HostUnavailable) {
+        return Error::io(NONE);
+    }
     Error::io(format!("the device for sound: {error}"))
 }
