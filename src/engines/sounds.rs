@@ -4,7 +4,7 @@ mod flac32;
 mod opus;
 mod packets;
 
-pub use packets::{Known, node, refused, track};
+pub use packets::{TrackHints, node, refused, track};
 
 use crate::data::content::ArrayFacts;
 use crate::data::content::array::{Axis, Sound};

@@ -30,8 +30,7 @@ pub fn table<'a>(spans: impl Iterator<Item = (f64, Option<f64>, &'a str)> + Clon
     Ok(Content::Table(Arc::new(MemoryTable::new(batch(&Arc::new(schema), &[0, 1, 2], columns, rows)?))))
 }
 
-/// The node of chapters, which are in the order of time; one that does not say when it ends ends where the next one
-/// begins. `None` where there are none.
+/// The node of chapters; `None` where there are none.
 ///
 /// # Errors
 /// Those of [`table`].
@@ -39,10 +38,7 @@ pub fn chapters_node(list: &[Chapter]) -> Result<Option<Node>> {
     if list.is_empty() {
         return Ok(None);
     }
-    let next = |n: usize| list.get(n + 1).map(|chapter| chapter.start);
-    let spans = list.iter().enumerate();
-    let spans =
-        spans.map(|(n, chapter)| (chapter.start, chapter.end.or_else(|| next(n)), chapter.title.as_str()));
+    let spans = list.iter().map(|chapter| (chapter.start, chapter.end, chapter.title.as_str()));
     Ok(Some(Node::new("chapters", "chapters").content(table(spans)?)))
 }
 
@@ -65,7 +61,7 @@ mod tests {
     #[test]
     fn chapters_end_where_the_next_begins() {
         let chapter = |start, end, title: &str| Chapter { start, end, title: title.to_owned() };
-        let list = [chapter(0.0, None, "one"), chapter(2.5, Some(4.0), "two")];
+        let list = Chapter::in_order(vec![chapter(2.5, Some(4.0), "two"), chapter(0.0, None, "one")]);
         let node = chapters_node(&list).unwrap().unwrap();
         let Some(Content::Table(table)) = &node.content else { panic!("no table") };
         let batch = table.read(&Task::new(), 0..2, &[0, 1, 2]).unwrap();

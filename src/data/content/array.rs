@@ -194,7 +194,7 @@ pub struct Sound {
     pub bits: Option<u32>,
     /// Integers reach from `-2^(full - 1)` to `2^(full - 1) - 1`; floats from -1 to 1, whatever this says.
     pub full: u32,
-    /// Its parts that have a title, in the order of the file.
+    /// Its parts that have a title, as [`Chapter::in_order`] has them.
     pub chapters: Arc<[Chapter]>,
 }
 
@@ -203,10 +203,22 @@ pub struct Sound {
 pub struct Chapter {
     /// When it begins, in seconds.
     pub start: f64,
-    /// When it ends, in seconds, where the file says so.
+    /// When it ends, in seconds, where that is known.
     pub end: Option<f64>,
     /// What it is called; may be empty.
     pub title: String,
+}
+
+impl Chapter {
+    /// Chapters in the order of time. One that does not say when it ends ends where the next one begins.
+    pub fn in_order(mut list: Vec<Chapter>) -> Arc<[Chapter]> {
+        list.sort_by(|a, b| a.start.total_cmp(&b.start));
+        let next: Vec<f64> = list.iter().skip(1).map(|chapter| chapter.start).collect();
+        for (chapter, next) in list.iter_mut().zip(next) {
+            chapter.end.get_or_insert(next);
+        }
+        list.into()
+    }
 }
 
 impl ArrayFacts {

@@ -78,7 +78,7 @@ impl Spectrogram {
         let (count, channels) = sides(array);
         let rate = array.facts().sound.map_or(1, |sound| sound.rate).max(1) as f32;
         let half = how.window as u64 / 2;
-        let transform = Transform::new(rate, how);
+        let transform = Stft::new(rate, how);
         let each = (frames.end.saturating_sub(frames.start)) as f64 / columns.max(1) as f64;
         // Windows that overlap are cut from one read; others are read each alone.
         let close = each <= how.window as f64 * 4.0;
@@ -154,8 +154,8 @@ fn middles(start: u64, each: f64, column: usize, how: Spectrum) -> Vec<u64> {
     }
 }
 
-/// The transform of a window, and how its frequencies are made rows.
-struct Transform {
+/// The short-time Fourier transform: of one window at a time, whose frequencies become rows.
+struct Stft {
     plan: Arc<dyn RealToComplex<f32>>,
     hann: Vec<f32>,
     gain: f32,
@@ -165,7 +165,7 @@ struct Transform {
 }
 
 /// Memory of a transform, used again for each window.
-struct Work {
+struct FftBuffers {
     input: Vec<f32>,
     output: Vec<Complex<f32>>,
     scratch: Vec<Complex<f32>>,
@@ -174,12 +174,12 @@ struct Work {
     decibels: Vec<f32>,
 }
 
-impl Transform {
+impl Stft {
     fn new(rate: f32, how: Spectrum) -> Self {
         let hann: Vec<f32> = (0..how.window)
             .map(|n| (std::f32::consts::PI * n as f32 / how.window as f32).sin().powi(2))
             .collect();
-        Transform {
+        Stft {
             plan: RealFftPlanner::<f32>::new().plan_fft_forward(how.window),
             // A sine of full scale is 0 dB.
             gain: 2.0 / hann.iter().sum::<f32>(),
@@ -202,8 +202,8 @@ impl Transform {
         }
     }
 
-    fn work(&self) -> Work {
-        Work {
+    fn work(&self) -> FftBuffers {
+        FftBuffers {
             input: self.plan.make_input_vec(),
             output: self.plan.make_output_vec(),
             scratch: self.plan.make_scratch_vec(),
@@ -213,7 +213,7 @@ impl Transform {
     }
 
     /// The window that begins at frame `start` of what was read; before the sound and behind it there is silence.
-    fn window(&self, read: &[f32], channels: usize, start: i64, work: &mut Work) -> Result<()> {
+    fn window(&self, read: &[f32], channels: usize, start: i64, work: &mut FftBuffers) -> Result<()> {
         for (k, (place, weight)) in work.input.iter_mut().zip(&self.hann).enumerate() {
             let at = usize::try_from(start + k as i64).ok();
             let frame = at.and_then(|at| read.get(at * channels..(at + 1) * channels));

@@ -1,9 +1,9 @@
 //! Sounds that are decoded packet by packet, by Symphonia ([`stream`]). What was decoded is kept in [`blocks`]. A block
 //! that is not there is sought, several of them at once; where packets do not tell which frame they begin with, all
-//! before it is decoded. What a sound says beside its samples is a [`description`].
+//! before it is decoded. What a sound says beside its samples are its [`metadata`].
 
 mod blocks;
-mod description;
+mod metadata;
 mod stream;
 
 use super::facts;
@@ -18,7 +18,7 @@ use crate::data::format::Formats;
 use crate::data::node::Node;
 use crate::engines::time_spans;
 use blocks::{Packets, Told};
-use description::Description;
+use metadata::Metadata;
 use std::sync::Arc;
 use stream::{Stream, is_sound, word};
 use symphonia::core::codecs::audio::well_known as codec;
@@ -30,15 +30,15 @@ const TRACKS: usize = 16;
 
 /// What is known of a track of sound before it is opened.
 #[derive(Clone, Debug, Default)]
-pub struct Known {
+pub struct TrackHints {
     /// About how long it is, for containers that do not say it of each track.
     pub seconds: Option<f64>,
     /// Chapters that the container says in its own way.
     pub chapters: Arc<[Chapter]>,
 }
 
-/// What was opened.
-struct Opened {
+/// A track that was opened, and what its file says beside it.
+struct OpenedTrack {
     node: Node,
     /// How many tracks of sound there are.
     tracks: usize,
@@ -51,8 +51,8 @@ struct Opened {
 ///
 /// # Errors
 /// `Malformed` where the header cannot be read.
-pub fn node(task: &Task, source: &Source, formats: Formats, known: &Known) -> Result<Node> {
-    let Opened { mut node, tracks, chapters, pictures } = guarded(task, source, formats, 0, known)?;
+pub fn node(task: &Task, source: &Source, formats: Formats, known: &TrackHints) -> Result<Node> {
+    let OpenedTrack { mut node, tracks, chapters, pictures } = guarded(task, source, formats, 0, known)?;
     let mut children = Vec::new();
     for nth in 1..tracks.min(TRACKS) {
         let read = track(task, source, nth, known).unless_cancelled()?;
@@ -77,7 +77,7 @@ pub fn node(task: &Task, source: &Source, formats: Formats, known: &Known) -> Re
 ///
 /// # Errors
 /// `Malformed` where the header cannot be read.
-pub fn track(task: &Task, source: &Source, nth: usize, known: &Known) -> Result<Node> {
+pub fn track(task: &Task, source: &Source, nth: usize, known: &TrackHints) -> Result<Node> {
     Ok(guarded(task, source, Formats(&[]), nth, known)?.node)
 }
 
@@ -86,9 +86,15 @@ pub fn refused(source: &Source, error: Error) -> Node {
     Node::new("", "file").content(Content::Bytes(source.clone())).problem(error)
 }
 
-fn guarded(task: &Task, source: &Source, formats: Formats, nth: usize, known: &Known) -> Result<Opened> {
+fn guarded(
+    task: &Task,
+    source: &Source,
+    formats: Formats,
+    nth: usize,
+    known: &TrackHints,
+) -> Result<OpenedTrack> {
     match catch_decoder_panic("the sound", || opened(task, source, formats, nth, known)) {
-        Err(error) if error.kind() == ErrorKind::Unsupported => Ok(Opened {
+        Err(error) if error.kind() == ErrorKind::Unsupported => Ok(OpenedTrack {
             node: refused(source, error),
             tracks: 1,
             chapters: known.chapters.clone(),
@@ -98,7 +104,13 @@ fn guarded(task: &Task, source: &Source, formats: Formats, nth: usize, known: &K
     }
 }
 
-fn opened(task: &Task, source: &Source, formats: Formats, nth: usize, known: &Known) -> Result<Opened> {
+fn opened(
+    task: &Task,
+    source: &Source,
+    formats: Formats,
+    nth: usize,
+    known: &TrackHints,
+) -> Result<OpenedTrack> {
     let (mut stream, header) = Stream::open(task, source, nth)?;
     let tracks = stream.format.tracks().iter().filter(is_sound).count();
     let params = &header.params;
@@ -112,10 +124,11 @@ fn opened(task: &Task, source: &Source, formats: Formats, nth: usize, known: &Kn
         _ => DType::I32,
     };
     let mut node = Node::new("", "audio");
-    let said = Description::read(&mut stream, formats);
+    let said = Metadata::read(&mut stream, formats);
     node.attributes = said.attributes;
     node.remarks = said.remarks;
-    let chapters = if known.chapters.is_empty() { said.chapters.into() } else { known.chapters.clone() };
+    let chapters =
+        if known.chapters.is_empty() { Chapter::in_order(said.chapters) } else { known.chapters.clone() };
     let (mut samples, mut floats) = (Vec::new(), Vec::new());
     let first = stream.decode(task, &mut samples, Some(&mut floats))?;
     if first.is_none() {
@@ -140,7 +153,7 @@ fn opened(task: &Task, source: &Source, formats: Formats, nth: usize, known: &Kn
     let (counts, seeks, shape) = (header.counts, header.seeks, vec![frames, channels]);
     let told = Told { nth, dtype, shape, full, counts, seeks, is_whole, facts };
     let node = node.content(Content::Array(Arc::new(Packets::new(source, told))));
-    Ok(Opened { node, tracks, chapters, pictures: said.pictures })
+    Ok(OpenedTrack { node, tracks, chapters, pictures: said.pictures })
 }
 
 /// How many frames there are, by a pass over the packets that decodes none; of a large file by its first ones.

@@ -14,13 +14,13 @@ mod adpcm;
 mod aiff;
 mod au;
 mod caf;
-mod comments;
+mod cue_points;
 mod flac;
 mod m4a;
-mod marks;
 mod ogg;
 mod pcm;
 mod riff;
+mod vorbis_comments;
 mod write;
 
 use crate::bytes::error::Result;
@@ -152,5 +152,5 @@ fn follows(bytes: &[u8]) -> bool {
 
 /// A sound that is decoded by packets.
 fn packed(opening: &Opening) -> Result<Node> {
-    sounds::node(opening.task, opening.source, crate::formats::ALL, &sounds::Known::default())
+    sounds::node(opening.task, opening.source, crate::formats::ALL, &sounds::TrackHints::default())
 }

@@ -195,7 +195,7 @@ impl Movie {
                 Some(_) => children.push(node),
             }
         }
-        let chapters: Arc<[Chapter]> = std::mem::take(&mut self.chapters).into();
+        let chapters = Chapter::in_order(std::mem::take(&mut self.chapters));
         for (n, sound) in self.sounds.iter().enumerate() {
             let node = sound.node(task, source, n, &chapters)?;
             match root {
@@ -262,7 +262,7 @@ fn clock(seconds: f64) -> String {
 impl Sound {
     fn node(&self, task: &Task, source: &Source, n: usize, chapters: &Arc<[Chapter]>) -> Result<Node> {
         let named = title("audio", n, &self.name);
-        let known = sounds::Known { seconds: self.seconds, chapters: chapters.clone() };
+        let known = sounds::TrackHints { seconds: self.seconds, chapters: chapters.clone() };
         let read = match (self.number, &self.source) {
             (Some(number), own) => {
                 sounds::track(task, own.as_ref().unwrap_or(source), number, &known).unless_cancelled()?

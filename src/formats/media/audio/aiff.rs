@@ -1,6 +1,6 @@
 //! AIFF and AIFC: big-endian chunks; `COMM` says what the samples of `SSND` are.
 
-use super::pcm::{Coding, Mark, Samples};
+use super::pcm::{Coding, Marker, Samples};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::numbers::be;
 use crate::data::format::Opening;
@@ -13,8 +13,8 @@ use std::ops::Range;
 const CHUNKS: usize = 10_000;
 /// A text is not read beyond so many bytes.
 const TEXT: u64 = 1 << 20;
-/// Nor marks beyond so many.
-const MARKS: u64 = 4 << 20;
+/// Nor markers beyond so many.
+const MARKERS: u64 = 4 << 20;
 
 /// Whether a file begins as AIFF does.
 pub(super) fn is_aiff(head: &Head) -> bool {
@@ -65,7 +65,7 @@ fn extended(bytes: &[u8]) -> u32 {
 }
 
 /// The places that have a name: number, frame, and a name whose length and characters take an even number of bytes.
-fn markers(bytes: &[u8]) -> Vec<Mark> {
+fn read_markers(bytes: &[u8]) -> Vec<Marker> {
     let mut found = Vec::new();
     let mut at = 2;
     for _ in 0..usize::from(be::<u16>(bytes, 0).unwrap_or(0)).min(CHAPTERS) {
@@ -73,7 +73,7 @@ fn markers(bytes: &[u8]) -> Vec<Mark> {
         let len = usize::from(*len);
         let name = bytes.get(at + 7..).map_or(&[][..], |rest| rest.get(..len).unwrap_or(rest));
         let title = String::from_utf8_lossy(name).into_owned();
-        found.push(Mark { start: start.into(), length: None, title });
+        found.push(Marker { start: start.into(), length: None, title });
         at += 7 + len + (len + 1) % 2;
     }
     found
@@ -83,7 +83,7 @@ fn markers(bytes: &[u8]) -> Vec<Mark> {
 pub(super) fn open(opening: &Opening) -> Result<Node> {
     let (task, source) = (opening.task, opening.source);
     let (mut common, mut data): (Option<Common>, Option<Range<u64>>) = (None, None);
-    let (mut texts, mut marks) = (Vec::new(), Vec::new());
+    let (mut texts, mut markers) = (Vec::new(), Vec::new());
     let mut at = 12u64;
     for _ in 0..CHUNKS {
         task.check()?;
@@ -101,8 +101,8 @@ pub(super) fn open(opening: &Opening) -> Result<Node> {
             let bytes = source.read_up_to(task, start, size.min(TEXT) as usize)?;
             texts.push((word, String::from_utf8_lossy(&bytes).trim_end_matches('\0').to_owned()));
         }
-        if name == b"MARK" && marks.is_empty() {
-            marks = markers(&source.read_up_to(task, start, size.min(MARKS) as usize)?);
+        if name == b"MARK" && markers.is_empty() {
+            markers = read_markers(&source.read_up_to(task, start, size.min(MARKERS) as usize)?);
         }
         if name == b"COMM" {
             common = Some(Common::parse(&source.read_up_to(task, start, size.min(64) as usize)?, at)?);
@@ -122,7 +122,7 @@ pub(super) fn open(opening: &Opening) -> Result<Node> {
         None => return Err(missing("of samples")),
     };
     let Common { channels, frames, bits, rate, coding, big, width } = common;
-    let samples = Samples { coding, rate, channels, bits, width, big, data, frames: Some(frames), marks };
+    let samples = Samples { coding, rate, channels, bits, width, big, data, frames: Some(frames), markers };
     let mut node = samples.node(task, source)?;
     for (name, text) in texts {
         node = node.attribute(name, text);
@@ -138,11 +138,11 @@ mod tests {
     fn markers_have_names_of_any_length() {
         let bytes = b"\0\x03\0\x01\0\0\0\0\x04Head\0\0\x02\0\0\x1f\x40\x03One\0\x03\0\0\x20\0\0\0";
         let found: Vec<(u64, String)> =
-            markers(bytes).into_iter().map(|mark| (mark.start, mark.title)).collect();
+            read_markers(bytes).into_iter().map(|mark| (mark.start, mark.title)).collect();
         let expected = [(0, "Head".to_owned()), (8_000, "One".to_owned()), (8_192, String::new())];
         assert_eq!(found, expected);
         for len in 0..bytes.len() {
-            assert!(markers(&bytes[..len]).len() <= 3);
+            assert!(read_markers(&bytes[..len]).len() <= 3);
         }
     }
 

@@ -39,7 +39,7 @@ pub(super) fn open(opening: &Opening) -> Result<Node> {
         big: true,
         data: start..end,
         frames: None,
-        marks: Vec::new(),
+        markers: Vec::new(),
     };
     let mut node = samples.node(task, source)?;
     if start > 24 {

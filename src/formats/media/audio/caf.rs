@@ -51,9 +51,9 @@ pub(super) fn open(opening: &Opening) -> Result<Node> {
         }
         Some(b"alaw") => (Coding::ALaw, 1),
         Some(b"ulaw") => (Coding::MuLaw, 1),
-        _ => return sounds::node(task, source, crate::formats::ALL, &sounds::Known::default()),
+        _ => return sounds::node(task, source, crate::formats::ALL, &sounds::TrackHints::default()),
     };
     let (channels, big) = (u64::from(channels), flags & 2 == 0);
-    Samples { coding, rate, channels, bits, width, big, data, frames: None, marks: Vec::new() }
+    Samples { coding, rate, channels, bits, width, big, data, frames: None, markers: Vec::new() }
         .node(task, source)
 }

@@ -1,6 +1,6 @@
 //! FLAC (RFC 9639): its cue sheet, and what one is that cannot be read.
 
-use super::comments;
+use super::vorbis_comments;
 use crate::bytes::error::{Error, ErrorKind, Result, UnlessCancelled};
 use crate::bytes::numbers::be;
 use crate::bytes::source::Source;
@@ -35,9 +35,9 @@ pub(super) fn open(opening: &Opening) -> Result<Node> {
         && let Some((_, body)) = blocks.iter().find(|(kind, _)| *kind == COMMENTS)
     {
         let block = source.read_up_to(task, body.start, (body.end - body.start) as usize)?;
-        chapters = comments::chapters(&block);
+        chapters = vorbis_comments::chapters(&block);
     }
-    let known = sounds::Known { chapters: chapters.into(), ..Default::default() };
+    let known = sounds::TrackHints { chapters: Chapter::in_order(chapters), ..Default::default() };
     let read = |hidden: fn(u32) -> bool| {
         sounds::node(task, &without(task, source, &blocks, hidden)?, crate::formats::ALL, &known)
     };

@@ -42,7 +42,7 @@ pub(super) fn open(opening: &Opening) -> Result<Node> {
         let what = format!("an Ogg file without sound that is read: {}", others.join(", "));
         return Ok(sounds::refused(source, Error::unsupported(what)));
     }
-    let mut node = sounds::node(task, source, crate::formats::ALL, &sounds::Known::default())?;
+    let mut node = sounds::node(task, source, crate::formats::ALL, &sounds::TrackHints::default())?;
     if !others.is_empty() {
         node.remarks.push(format!("not shown, since it is no sound that is read: {}", others.join(", ")));
     }

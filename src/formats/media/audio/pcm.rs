@@ -45,28 +45,26 @@ pub(super) struct Samples {
     /// How many frames the header says there are.
     pub(super) frames: Option<u64>,
     /// Parts that have a title.
-    pub(super) marks: Vec<Mark>,
+    pub(super) markers: Vec<Marker>,
 }
 
 /// A place in a sound that has a title: frames.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Mark {
+pub(super) struct Marker {
     pub(super) start: u64,
     pub(super) length: Option<u64>,
     pub(super) title: String,
 }
 
-/// Marks as chapters of a sound of this rate, in the order of time.
-pub(super) fn chapters(marks: &[Mark], rate: u32) -> Arc<[Chapter]> {
+/// Marks as chapters of a sound of this rate.
+pub(super) fn chapters(markers: &[Marker], rate: u32) -> Arc<[Chapter]> {
     let seconds = |frame: u64| frame as f64 / f64::from(rate.max(1));
-    let chapter = |mark: &Mark| Chapter {
+    let chapter = |mark: &Marker| Chapter {
         start: seconds(mark.start),
         end: mark.length.map(|length| seconds(mark.start.saturating_add(length))),
         title: mark.title.clone(),
     };
-    let mut found: Vec<Chapter> = marks.iter().map(chapter).collect();
-    found.sort_by(|a, b| a.start.total_cmp(&b.start));
-    found.into()
+    Chapter::in_order(markers.iter().map(chapter).collect())
 }
 
 impl Samples {
@@ -158,7 +156,7 @@ impl Samples {
             rate: self.rate,
             bits: Some(self.bits),
             full,
-            chapters: chapters(&self.marks, self.rate),
+            chapters: chapters(&self.markers, self.rate),
         }
     }
 

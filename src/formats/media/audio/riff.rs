@@ -1,7 +1,7 @@
 //! WAV and Wave64: chunks of a name and a size; `fmt ` says what the samples of `data` are.
 
 use super::adpcm;
-use super::marks::Marks;
+use super::cue_points::CuePoints;
 use super::pcm::{Coding, Samples, chapters};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::numbers::{le, ordered};
@@ -92,7 +92,7 @@ struct Found {
     data: Option<Range<u64>>,
     texts: Vec<(String, String)>,
     remarks: Vec<String>,
-    marks: Marks,
+    cue_points: CuePoints,
     /// The size of `data` that `ds64` says.
     size: Option<u64>,
 }
@@ -123,10 +123,10 @@ pub(super) fn open(opening: &Opening) -> Result<Node> {
             b"LIST" => {
                 let bytes = source.read_up_to(task, start, size.min(TEXTS) as usize)?;
                 found.texts.extend(texts(&bytes));
-                found.marks.texts(&bytes, big);
+                found.cue_points.texts(&bytes, big);
             }
             b"cue " => {
-                found.marks.places(&source.read_up_to(task, start, size.min(TEXTS) as usize)?, big);
+                found.cue_points.places(&source.read_up_to(task, start, size.min(TEXTS) as usize)?, big);
             }
             b"data" if found.data.is_none() => {
                 size = data_size(size, &mut found, start, source, task)?;
@@ -217,7 +217,7 @@ impl Found {
         // Without samples it is still known what they would be.
         let lost = self.data.is_none().then(|| missing("of samples"));
         if let (0x11, Some(data), false) = (layout.tag, &self.data, big) {
-            let chapters = chapters(&self.marks.all(), layout.rate);
+            let chapters = chapters(&self.cue_points.all(), layout.rate);
             let mut node = adpcm::node(task, source, &layout, data.clone(), chapters)?;
             node.remarks.extend(self.remarks);
             return Ok(self.texts.into_iter().fold(node, |node, (name, text)| node.attribute(name, text)));
@@ -227,9 +227,9 @@ impl Found {
             if let Some(lost) = lost {
                 return Err(lost);
             }
-            let known = sounds::Known {
-                chapters: chapters(&self.marks.all(), layout.rate),
-                ..sounds::Known::default()
+            let known = sounds::TrackHints {
+                chapters: chapters(&self.cue_points.all(), layout.rate),
+                ..sounds::TrackHints::default()
             };
             let mut node = sounds::node(task, source, crate::formats::ALL, &known)?;
             node.remarks.extend(self.remarks);
@@ -244,7 +244,7 @@ impl Found {
             big,
             data,
             frames: None,
-            marks: self.marks.all(),
+            markers: self.cue_points.all(),
         };
         let mut node = samples.node(task, source)?;
         node.problem = node.problem.or(lost);

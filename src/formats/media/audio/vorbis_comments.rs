@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// The chapters of a block of comments: the vendor's text, then each comment, their lengths before them.
 pub(super) fn chapters(block: &[u8]) -> Vec<Chapter> {
-    let mut comments = Comments::default();
+    let mut comments = ChapterComments::default();
     let text = |at: usize| {
         let start = at.checked_add(4)?;
         let end = start.checked_add(le::<u32>(block, at)? as usize)?;
@@ -19,36 +19,33 @@ pub(super) fn chapters(block: &[u8]) -> Vec<Chapter> {
     at += 4;
     while let Some((comment, end)) = text(at) {
         if let Some((key, value)) = std::str::from_utf8(comment).ok().and_then(|text| text.split_once('=')) {
-            comments.take(key, value);
+            let _ = comments.take(key, value);
         }
         at = end;
     }
-    let mut found = comments.chapters();
-    found.sort_by(|a, b| a.start.total_cmp(&b.start));
-    found
+    comments.chapters()
 }
 
 /// What is found of them: when each begins, and its title.
 #[derive(Default)]
-struct Comments {
+struct ChapterComments {
     found: BTreeMap<u16, (Option<f64>, String)>,
 }
 
-impl Comments {
-    /// Whether the comment is a part of a chapter, which is kept then.
-    fn take(&mut self, key: &str, value: &str) -> bool {
-        let Some((word, rest)) = key.split_at_checked(7) else { return false };
-        let Some((digits, rest)) = rest.split_at_checked(3) else { return false };
-        let (true, Ok(number)) = (word.eq_ignore_ascii_case("chapter"), digits.parse::<u16>()) else {
-            return false;
-        };
-        if rest.eq_ignore_ascii_case("name") {
-            self.found.entry(number).or_default().1 = value.to_owned();
-            return true;
+impl ChapterComments {
+    /// Takes what a comment says of a chapter; others say nothing.
+    fn take(&mut self, key: &str, value: &str) -> Option<()> {
+        let (word, rest) = key.split_at_checked(7)?;
+        let (digits, rest) = rest.split_at_checked(3)?;
+        let number = digits.parse::<u16>().ok().filter(|_| word.eq_ignore_ascii_case("chapter"))?;
+        match rest {
+            "" => self.found.entry(number).or_default().0 = Some(seconds(value)?),
+            _ if rest.eq_ignore_ascii_case("name") => {
+                self.found.entry(number).or_default().1 = value.to_owned();
+            }
+            _ => return None,
         }
-        let Some(start) = seconds(value).filter(|_| rest.is_empty()) else { return false };
-        self.found.entry(number).or_default().0 = Some(start);
-        true
+        Some(())
     }
 
     fn chapters(self) -> Vec<Chapter> {
@@ -71,7 +68,7 @@ mod tests {
 
     #[test]
     fn chapters_stand_in_comments() {
-        let mut comments = Comments::default();
+        let mut comments = ChapterComments::default();
         let all = [
             ("CHAPTER002", "01:00:02.500", true),
             ("chapter002name", "The second", true),
@@ -85,7 +82,7 @@ mod tests {
             ("TITLE", "00:00:00.000", false),
         ];
         for (key, value, is_part) in all {
-            assert_eq!(comments.take(key, value), is_part, "{key}");
+            assert_eq!(comments.take(key, value).is_some(), is_part, "{key}");
         }
         let found = comments.chapters();
         let found: Vec<(f64, &str)> =

@@ -1,7 +1,7 @@
 //! Places of a WAV that have a name: their frames stand in the chunk `cue `, names and lengths in a list of the kind `adtl`.
 //! <https://www.recordingblogs.com/wiki/cue-chunk-of-a-wave-file>
 
-use super::pcm::Mark;
+use super::pcm::Marker;
 use crate::bytes::numbers::ordered;
 use crate::engines::time_spans::CHAPTERS;
 
@@ -10,14 +10,14 @@ const PLACE: usize = 24;
 
 /// What is found of them.
 #[derive(Default)]
-pub(super) struct Marks {
+pub(super) struct CuePoints {
     /// Numbers and frames.
     places: Vec<(u32, u32)>,
     names: Vec<(u32, String)>,
     lengths: Vec<(u32, u32)>,
 }
 
-impl Marks {
+impl CuePoints {
     /// What the chunk `cue ` says.
     pub(super) fn places(&mut self, bytes: &[u8], big: bool) {
         let number = |at: usize| ordered::<u32>(big, bytes, at);
@@ -51,11 +51,11 @@ impl Marks {
     }
 
     /// All places, with the names and lengths that the same numbers have.
-    pub(super) fn all(&self) -> Vec<Mark> {
+    pub(super) fn all(&self) -> Vec<Marker> {
         let names: std::collections::HashMap<u32, &String> =
             self.names.iter().map(|(id, name)| (*id, name)).collect();
         let lengths: std::collections::HashMap<u32, u32> = self.lengths.iter().copied().collect();
-        let mark = |(id, frame): &(u32, u32)| Mark {
+        let mark = |(id, frame): &(u32, u32)| Marker {
             start: (*frame).into(),
             length: lengths.get(id).map(|length| u64::from(*length)),
             title: names.get(id).map(|name| (*name).clone()).unwrap_or_default(),
@@ -89,13 +89,13 @@ mod tests {
         ]
         .concat();
         let read = |cue: &[u8], list: &[u8]| {
-            let mut marks = Marks::default();
+            let mut marks = CuePoints::default();
             marks.texts(list, false);
             marks.places(cue, false);
             marks.all()
         };
-        let verse = Mark { start: 4_000, length: Some(2_000), title: "Verse".to_owned() };
-        let start = Mark { start: 0, length: None, title: "Start".to_owned() };
+        let verse = Marker { start: 4_000, length: Some(2_000), title: "Verse".to_owned() };
+        let start = Marker { start: 0, length: None, title: "Start".to_owned() };
         assert_eq!(read(&cue, &list), [verse, start]);
         for len in 0..list.len() {
             assert_eq!(read(&cue, &list[..len]).len(), 2);

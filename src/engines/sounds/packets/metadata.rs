@@ -13,6 +13,7 @@ use std::collections::HashMap;
 use symphonia::core::meta::{
     ChapterGroup, ChapterGroupItem, RawValue, StandardTag, StandardVisualKey, Tag, Visual,
 };
+use symphonia::core::units::Time;
 
 /// A text of the metadata is cut to so many characters.
 const TEXT: usize = 4_000;
@@ -47,7 +48,7 @@ const KEYS: [(&str, &str); 18] = [
 
 /// What it says.
 #[derive(Default)]
-pub(super) struct Description {
+pub(super) struct Metadata {
     pub(super) attributes: Vec<(String, Value)>,
     pub(super) chapters: Vec<Chapter>,
     /// A node each, opened when somebody looks at it.
@@ -55,10 +56,10 @@ pub(super) struct Description {
     pub(super) remarks: Vec<String>,
 }
 
-impl Description {
+impl Metadata {
     /// What the metadata say that were read so far.
     pub(super) fn read(stream: &mut Stream, formats: Formats) -> Self {
-        let mut said = Description::default();
+        let mut said = Metadata::default();
         if let Some(group) = stream.format.chapters() {
             said.group(group, DEPTH);
         }
@@ -74,7 +75,6 @@ impl Description {
             }
             said.pictures(&revision.media.visuals, formats);
         }
-        said.chapters.sort_by(|a, b| a.start.total_cmp(&b.start));
         said
     }
 
@@ -89,8 +89,8 @@ impl Description {
                 ChapterGroupItem::Group(group) if deeper > 0 => self.group(group, deeper - 1),
                 ChapterGroupItem::Group(_) => {}
                 ChapterGroupItem::Chapter(chapter) => self.chapters.push(Chapter {
-                    start: chapter.start_time.as_secs_f64(),
-                    end: chapter.end_time.map(|end| end.as_secs_f64()),
+                    start: seconds(chapter.start_time),
+                    end: chapter.end_time.map(seconds),
                     title: title(&chapter.tags),
                 }),
             }
@@ -117,6 +117,11 @@ impl Description {
             self.remarks.push(format!("{PICTURES} of {} pictures are shown", visuals.len()));
         }
     }
+}
+
+/// Seconds: the number that is nearest to the decimal one, which adding whole seconds and parts of them is not.
+fn seconds(time: Time) -> f64 {
+    time.as_nanos() as f64 / 1e9
 }
 
 /// What a tag says, as a text; `None` for bytes.
