@@ -2,16 +2,16 @@
 //! and an overview below. Samples as numbers are a mode of their own, which is the view of the array.
 //!
 //! The waveform is drawn from a pyramid of least and largest samples that a job makes in the background ([`Peaks`], which
-//! are [`kept`] on disk by choice), and from the samples themselves where one zooms in further than that reaches. What is
+//! are kept on disk by choice: [`waveform_cache`]), and from the samples themselves where one zooms in further than that reaches. What is
 //! selected, or all from the cursor on, is played by a [`player`].
 
 mod chapters;
 mod controls;
 mod draw;
-mod kept;
 mod player;
 #[cfg(test)]
 mod tests;
+mod waveform_cache;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -40,6 +40,7 @@ use crate::gui::theme::{self, Theme, size, space};
 use crate::gui::ui::keys;
 use chapters::{CHAPTERS, Chapters};
 use player::Player;
+use waveform_cache::WaveformKey;
 
 /// Frames that are read as they are, instead of from the pyramid.
 const FINE: f64 = 4_000_000.0;
@@ -131,9 +132,10 @@ struct AudioView {
     /// What plays.
     device: player::Open,
     /// Why nothing is played.
-    silence: Option<String>,
-    /// What the pyramid is kept as.
-    kept: kept::Place,
+    playback_error: Option<String>,
+    key_of_waveform: WaveformKey,
+    /// Done when the pyramid is on disk.
+    is_kept: Slot<(), ()>,
 }
 
 /// How a spectrogram looks.
@@ -193,9 +195,10 @@ impl AudioView {
             samples: super::array::make(target, array),
             chapters: Chapters::new(&sound.chapters, rate.into(), frames),
             player: None,
-            device: player::usual(),
-            silence: None,
-            kept: kept::Place::of(target),
+            device: player::default_device(),
+            playback_error: None,
+            key_of_waveform: WaveformKey::of(target),
+            is_kept: Slot::default(),
         }
     }
 
@@ -573,15 +576,25 @@ impl View for AudioView {
         }
         let (array, of_levels) = (self.array.clone(), self.array.clone());
         let title = format!("waveform of {}", self.name);
-        let place = self.look.keep.then(|| self.kept.clone());
+        let key = self.key_of_waveform.clone();
         self.peaks.ask(
             cx.jobs,
             &(),
             || JobSpec::scan(title),
             move |task, partial| {
-                kept::peaks(place.as_ref(), array.as_ref(), task, &mut |part| partial.show(part.clone()))
+                waveform_cache::peaks(&key, array.as_ref(), task, &mut |part| partial.show(part.clone()))
             },
         );
+        if self.look.keep
+            && let Some(peaks) = self.peaks.peek(&()).ready()
+        {
+            let key = self.key_of_waveform.clone();
+            let spec = JobSpec::view("keeping the waveform");
+            self.is_kept.get(cx.jobs, &(), spec, move |task| {
+                waveform_cache::keep(&key, &peaks, task);
+                Ok(())
+            });
+        }
         self.keys(ui);
         self.follow(ui);
         if self.peaks.peek(&()).ready().is_some() {

@@ -15,15 +15,15 @@ const NARROW: f32 = 24.0;
 pub(super) struct Chapters(Vec<(std::ops::Range<u64>, String)>);
 
 impl Chapters {
-    /// Those of a sound, in the order of time. One that does not say when it ends ends where the next one begins.
+    /// Those of a sound, which are in the order of time; one that has no end lasts to that of the sound.
     pub(super) fn new(list: &[Chapter], rate: f64, frames: u64) -> Self {
         let frame = |seconds: f64| ((seconds.max(0.0) * rate).round() as u64).min(frames);
-        let chapter = |(n, chapter): (usize, &Chapter)| {
-            let next = list.get(n + 1).map_or(f64::INFINITY, |next| next.start);
+        let chapter = |chapter: &Chapter| {
             let start = frame(chapter.start);
-            (start..frame(chapter.end.unwrap_or(next)).max(start), chapter.title.clone())
+            let end = chapter.end.map_or(frames, frame);
+            (start..end.max(start), chapter.title.clone())
         };
-        Chapters(list.iter().enumerate().map(chapter).collect())
+        Chapters(list.iter().map(chapter).collect())
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -95,7 +95,7 @@ impl AudioView {
             }
             let at = self.cursor.unwrap_or(0);
             ui.label(theme::mono(self.clock(at as f64)));
-            if let Some(words) = &self.silence {
+            if let Some(words) = &self.playback_error {
                 let words = format!("{} {words}", Icon::Warning.glyph());
                 let label = egui::Label::new(theme::dim(theme, &words).color(theme.warn)).truncate();
                 ui.add(label).on_hover_text(words);
@@ -132,7 +132,7 @@ impl AudioView {
 
     /// Begins to play at the cursor; at the start, where it stands at the end of what is played.
     pub(super) fn play_from_cursor(&mut self) {
-        self.silence = None;
+        self.playback_error = None;
         let range = self.selection.clone().unwrap_or(0..self.frames);
         let cursor = self.cursor.filter(|cursor| range.contains(cursor) && cursor + 1 < range.end);
         let playback = Playback {
@@ -149,7 +149,8 @@ impl AudioView {
     pub(super) fn follow(&mut self, ui: &Ui) {
         let Some(player) = &self.player else { return };
         if player.is_ended() {
-            self.silence = player.error().map(|error| format!("Nothing is played: {}", error.message()));
+            self.playback_error =
+                player.error().map(|error| format!("Nothing is played: {}", error.message()));
             self.player = None;
             return;
         }

@@ -22,11 +22,13 @@ use resample::Resampler;
 /// Seconds of a block that is read ahead, and how many of them there are at most.
 const BLOCK: f64 = 0.1;
 const AHEAD: usize = 5;
+/// No block has more samples, whatever rate and channels a file says.
+const SAMPLES: u64 = 1 << 20;
 /// How often the thread looks whether it may go on.
 const PATIENCE: Duration = Duration::from_millis(5);
 
 /// What plays at this moment in all of the window: one sound at a time.
-static PLAYING: Mutex<Weak<Shared>> = Mutex::new(Weak::new());
+static PLAYING: Mutex<Weak<PlayerState>> = Mutex::new(Weak::new());
 
 /// What is played.
 #[derive(Clone)]
@@ -44,10 +46,10 @@ pub(super) struct Playback {
 
 /// Opens a device for a sound of a rate and a number of channels. It calls `start` with its own rate and channels, and
 /// fills its buffers from what that gives, until what this returns is dropped.
-pub(super) type Open = fn(f64, usize, &mut dyn FnMut(f64, usize) -> Feed) -> Result<Box<dyn Stream>>;
+pub(super) type Open = fn(f64, usize, &mut dyn FnMut(f64, usize) -> SampleQueue) -> Result<Box<dyn Stream>>;
 
 /// What plays: the system's usual device, if a test does not say another one.
-pub(super) fn usual() -> Open {
+pub(super) fn default_device() -> Open {
     #[cfg(test)]
     if let Some(chosen) = tests::CHOSEN.get() {
         return chosen;
@@ -60,12 +62,12 @@ pub(super) trait Stream {}
 
 /// A sound that is played, until this is dropped.
 pub(super) struct Player {
-    shared: Arc<Shared>,
+    shared: Arc<PlayerState>,
 }
 
 /// What the thread, the device and the window know together.
 #[derive(Default)]
-struct Shared {
+struct PlayerState {
     /// Ends reading when playing is stopped. It is no job's: playing waits for time, not for bytes.
     task: Task,
     repeat: AtomicBool,
@@ -78,7 +80,7 @@ struct Shared {
 impl Player {
     /// Begins to play, and ends what plays elsewhere in the window.
     pub(super) fn start(playback: Playback, open: Open) -> Self {
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(PlayerState::default());
         shared.repeat.store(playback.repeat, Ordering::Relaxed);
         if let Some(other) = std::mem::replace(&mut *PLAYING.lock(), Arc::downgrade(&shared)).upgrade() {
             other.task.cancel();
@@ -137,8 +139,8 @@ struct Block {
 }
 
 /// What a device fills its buffers from.
-pub(super) struct Feed {
-    shared: Arc<Shared>,
+pub(super) struct SampleQueue {
+    shared: Arc<PlayerState>,
     blocks: Receiver<Block>,
     block: Option<Block>,
     /// Samples of the block that were heard.
@@ -148,7 +150,7 @@ pub(super) struct Feed {
     ratio: f64,
 }
 
-impl Feed {
+impl SampleQueue {
     /// The next samples, interleaved; silence where none are there. `delay` is when the first of them is heard.
     pub(super) fn fill(&mut self, out: &mut [f32], delay: Duration) {
         let mut filled = 0;
@@ -195,14 +197,14 @@ impl Feed {
 }
 
 /// Reads and hands over until the end, a stop, or an error.
-fn play(shared: &Arc<Shared>, playback: &Playback, open: Open) -> Result<()> {
+fn play(shared: &Arc<PlayerState>, playback: &Playback, open: Open) -> Result<()> {
     let (_, channels) = sound::sides(playback.array.as_ref());
     let (sender, blocks) = sync_channel(AHEAD);
     let mut blocks = Some(blocks);
     let mut device = (playback.rate, channels);
     let stream = open(playback.rate, channels, &mut |rate, channels| {
         device = (rate, channels.max(1));
-        Feed {
+        SampleQueue {
             shared: shared.clone(),
             // A device is asked once; a second feed would have nothing.
             blocks: blocks.take().unwrap_or_else(|| sync_channel(0).1),
@@ -213,7 +215,7 @@ fn play(shared: &Arc<Shared>, playback: &Playback, open: Open) -> Result<()> {
         }
     })?;
     let (rate, outputs) = device;
-    let each = ((playback.rate * BLOCK) as u64).max(1);
+    let each = ((playback.rate * BLOCK) as u64).clamp(1, (SAMPLES / channels.max(1) as u64).max(1));
     let mut at = playback.from.clamp(playback.range.start, playback.range.end);
     let mut resampler = Resampler::new(playback.rate / rate, outputs);
     loop {
@@ -242,7 +244,7 @@ fn play(shared: &Arc<Shared>, playback: &Playback, open: Open) -> Result<()> {
     Ok(())
 }
 
-fn hand_over(shared: &Shared, sender: &SyncSender<Block>, mut block: Block) -> Result<()> {
+fn hand_over(shared: &PlayerState, sender: &SyncSender<Block>, mut block: Block) -> Result<()> {
     loop {
         shared.task.check()?;
         match sender.try_send(block) {

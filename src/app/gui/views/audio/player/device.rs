@@ -8,7 +8,7 @@ use cpal::{
 };
 use gander::bytes::error::{Error, Result};
 
-use super::{Feed, Stream};
+use super::{SampleQueue, Stream};
 
 const NONE: &str = "this computer has no device for sound";
 /// Longer than this no device says that it waits.
@@ -20,7 +20,7 @@ impl Stream for cpal::Stream {}
 pub(super) fn open(
     rate: f64,
     channels: usize,
-    start: &mut dyn FnMut(f64, usize) -> Feed,
+    start: &mut dyn FnMut(f64, usize) -> SampleQueue,
 ) -> Result<Box<dyn Stream>> {
     let device = cpal::default_host().default_output_device();
     let device = device.ok_or_else(|| Error::io(NONE))?;
@@ -68,7 +68,7 @@ fn suited(device: &Device, rate: f64, channels: usize) -> Result<SupportedStream
 fn stream<T: SizedSample + FromSample<f32>>(
     device: &Device,
     config: StreamConfig,
-    mut feed: Feed,
+    mut feed: SampleQueue,
 ) -> Result<cpal::Stream> {
     let mut buffer = Vec::new();
     let fails = feed.fails();

@@ -5,6 +5,8 @@ use gander::bytes::source::Source;
 use gander::data::content::ArrayFacts;
 use gander::data::content::array::{Plain, Sound};
 use gander::data::dtype::DType;
+use gander::data::region::Region;
+use std::sync::atomic::AtomicU64;
 
 /// What devices of this thread's tests were given.
 static HEARD: Mutex<Vec<f32>> = Mutex::new(Vec::new());
@@ -32,7 +34,7 @@ impl Drop for Recorder {
 pub(crate) fn recorder(
     rate: f64,
     _: usize,
-    start: &mut dyn FnMut(f64, usize) -> Feed,
+    start: &mut dyn FnMut(f64, usize) -> SampleQueue,
 ) -> Result<Box<dyn Stream>> {
     let mut feed = start(rate * 2.0, 2);
     let stop = Arc::new(AtomicBool::new(false));
@@ -49,8 +51,48 @@ pub(crate) fn recorder(
     Ok(Box::new(Recorder { stop }))
 }
 
+/// A device that plays what is there at once.
+fn silent(_: f64, _: usize, start: &mut dyn FnMut(f64, usize) -> SampleQueue) -> Result<Box<dyn Stream>> {
+    let mut feed = start(48_000.0, 1);
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopped = stop.clone();
+    std::thread::spawn(move || {
+        while !stopped.load(Ordering::Relaxed) {
+            feed.fill(&mut [0.0; 4_800], Duration::ZERO);
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    });
+    Ok(Box::new(Recorder { stop }))
+}
+
+/// An array that knows the most bytes that were asked for at once.
+struct Counted(Arc<dyn Array>, AtomicU64);
+
+impl Array for Counted {
+    fn dtype(&self) -> &DType {
+        self.0.dtype()
+    }
+
+    fn shape(&self) -> &[u64] {
+        self.0.shape()
+    }
+
+    fn facts(&self) -> ArrayFacts {
+        self.0.facts()
+    }
+
+    fn read(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<()> {
+        self.1.fetch_max(out.len() as u64, Ordering::Relaxed);
+        self.0.read(task, region, out)
+    }
+}
+
 /// No device.
-pub(crate) fn none(_: f64, _: usize, _: &mut dyn FnMut(f64, usize) -> Feed) -> Result<Box<dyn Stream>> {
+pub(crate) fn none(
+    _: f64,
+    _: usize,
+    _: &mut dyn FnMut(f64, usize) -> SampleQueue,
+) -> Result<Box<dyn Stream>> {
     Err(Error::io("this computer has no device for sound"))
 }
 
@@ -112,6 +154,18 @@ fn a_loop_begins_anew_until_it_is_stopped() {
     }
     player.repeat(false);
     ended(&player);
+}
+
+#[test]
+fn a_rate_that_cannot_be_reads_little_at_a_time() {
+    let _turn = TURN.lock();
+    let playback = Playback { rate: 4e9, ..ramp(3_000_000) };
+    let counted = Counted(playback.array.clone(), AtomicU64::new(0));
+    let array = Arc::new(counted);
+    let player = Player::start(Playback { array: array.clone(), ..playback }, silent);
+    ended(&player);
+    assert!(player.error().is_none());
+    assert_eq!(array.1.load(Ordering::Relaxed), SAMPLES * 4);
 }
 
 #[test]
