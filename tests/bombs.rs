@@ -110,3 +110,21 @@ fn pictures_of_400_megapixels_are_bounded() {
         assert!(is_limit || node["channels"].to_string().contains("max"), "{stats}");
     }
 }
+
+#[test]
+fn columns_are_counted_in_groups_where_there_are_very_many() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("wide.csv");
+    let row = |cell: &dyn Fn(usize) -> String| (0..100_000).map(cell).collect::<Vec<_>>().join(",") + "\n";
+    let text = row(&|n| format!("c{n}")) + &row(&|n| (n % 10).to_string()) + &row(&|n| (n % 7).to_string());
+    std::fs::write(&path, text).unwrap();
+    let stats = said("stats", &path, 320);
+    let columns = stats["nodes"][0]["columns"].as_array().unwrap();
+    assert_eq!(columns.len(), 100_000);
+    let last = &columns[99_999];
+    assert_eq!(
+        (&last["name"], &last["min"], &last["max"]),
+        (&"c99999".into(), &4.into(), &9.into()),
+        "{last}"
+    );
+}

@@ -26,6 +26,8 @@ const PIECE: u64 = 8 << 20;
 const EQUAL: u64 = 65_536;
 /// The most steps whose columns are in memory at once.
 const AT_ONCE: usize = 8;
+/// About how many arrays are in memory at once: each takes some hundred bytes, however few rows it has.
+const ARRAYS: usize = 1 << 18;
 
 /// The rows of a table in the steps in which they are read.
 pub struct RowSteps<'a> {
@@ -88,20 +90,62 @@ pub fn fold_columns<F: Send>(
     folds: Vec<(usize, F)>,
     add: impl Fn(&mut F, &ArrayRef, u64) -> Result<()> + Sync,
 ) -> Result<Vec<Result<F>>> {
+    fold(task, table, rows, folds, &add, None)
+}
+
+/// [`fold_columns`] where columns share something: none is taken a step further before `settle` saw all of them after
+/// the last one. Not those that failed, nor those of nulls alone, of which the one cell comes before all steps.
+///
+/// # Errors
+/// As [`fold_columns`].
+pub fn fold_together<F: Send>(
+    task: &Task,
+    table: &dyn Table,
+    rows: u64,
+    folds: Vec<(usize, F)>,
+    add: impl Fn(&mut F, &ArrayRef, u64) -> Result<()> + Sync,
+    settle: &dyn Fn(&mut [&mut F]),
+) -> Result<Vec<Result<F>>> {
+    fold(task, table, rows, folds, &add, Some(settle))
+}
+
+/// `columns` in groups, for one pass over the rows each: as many columns as keep `most` bytes together, if each keeps
+/// `bytes` of itself, and at least one.
+pub fn column_groups(columns: &[usize], most: u64, bytes: impl Fn(usize) -> u64) -> Vec<&[usize]> {
+    let (mut groups, mut rest) = (Vec::new(), columns);
+    while !rest.is_empty() {
+        let mut held = 0u64;
+        let fits = |column: &&usize| {
+            held = held.saturating_add(bytes(**column));
+            held <= most
+        };
+        let count = rest.iter().take_while(fits).count().max(1);
+        let (group, others) = rest.split_at(count);
+        groups.push(group);
+        rest = others;
+    }
+    groups
+}
+
+/// What sees all columns after each step.
+type Settle<'a, F> = Option<&'a dyn Fn(&mut [&mut F])>;
+
+fn fold<F: Send>(
+    task: &Task,
+    table: &dyn Table,
+    rows: u64,
+    folds: Vec<(usize, F)>,
+    add: &(impl Fn(&mut F, &ArrayRef, u64) -> Result<()> + Sync),
+    settle: Settle<'_, F>,
+) -> Result<Vec<Result<F>>> {
     let mut all: Vec<(usize, Result<F>)> =
         folds.into_iter().map(|(column, fold)| (column, Ok(fold))).collect();
-    let take = |slot: &mut Result<F>, array: Result<ArrayRef>, times: u64| {
-        let Ok(fold) = slot else { return };
-        if let Err(error) = array.and_then(|array| add(fold, &array, times)) {
-            *slot = Err(error);
-        }
-    };
     // Columns of nulls alone have nothing to read, however long they are; of one that failed the rest says no more.
     let is_null = |column: usize| {
         table.schema().fields().get(column).is_some_and(|field| *field.data_type() == DataType::Null)
     };
     for (_, slot) in all.iter_mut().filter(|(column, _)| rows > 0 && is_null(*column)) {
-        take(slot, Ok(Arc::new(NullArray::new(1))), rows);
+        take(slot, Ok(Arc::new(NullArray::new(1))), rows, add);
     }
     let is_live = |(column, slot): &(usize, Result<F>)| slot.is_ok() && !is_null(*column);
     let live = |all: &[(usize, Result<F>)]| -> Vec<usize> {
@@ -114,19 +158,17 @@ pub fn fold_columns<F: Send>(
     let mut at = 0;
     while at < rows && !columns.is_empty() {
         let equal = table.equal_rows(task, at)?.min(rows - at);
+        let mut slots: Vec<_> = all.iter_mut().filter(|one| is_live(one)).map(|(_, slot)| slot).collect();
         if equal > EQUAL {
             let one = read_each(table, task, at..at + 1, &columns)?;
-            let slots = all.iter_mut().filter(|one| is_live(one));
-            slots.zip(one).for_each(|((_, slot), array)| take(slot, array, equal));
+            slots.iter_mut().zip(one).for_each(|(slot, array)| take(slot, array, equal, add));
             at += equal;
+            settled(&mut slots, settle);
             task.advance(equal)?;
         } else {
-            let arrays = by_column(table, task, at..rows, &columns)?;
-            at = arrays.0;
-            let mut slots: Vec<_> = all.iter_mut().filter(|one| is_live(one)).collect();
-            slots.par_iter_mut().rev().zip(arrays.1).for_each(|((_, slot), arrays)| {
-                arrays.into_iter().for_each(|array| take(slot, array, 1));
-            });
+            let (end, arrays) = by_column(table, task, at..rows, &columns)?;
+            at = end;
+            take_steps(&mut slots, arrays, add, settle);
             task.check()?;
         }
         columns = live(&all);
@@ -134,8 +176,49 @@ pub fn fold_columns<F: Send>(
     Ok(all.into_iter().map(|(_, slot)| slot).collect())
 }
 
+/// Takes what was read of a column, so many times.
+fn take<F>(
+    slot: &mut Result<F>,
+    array: Result<ArrayRef>,
+    times: u64,
+    add: &impl Fn(&mut F, &ArrayRef, u64) -> Result<()>,
+) {
+    let Ok(fold) = slot else { return };
+    if let Err(error) = array.and_then(|array| add(fold, &array, times)) {
+        *slot = Err(error);
+    }
+}
+
+/// Takes the arrays of some steps, which are those of the last column first.
+fn take_steps<F: Send>(
+    slots: &mut [&mut Result<F>],
+    arrays: Vec<Vec<Result<ArrayRef>>>,
+    add: &(impl Fn(&mut F, &ArrayRef, u64) -> Result<()> + Sync),
+    settle: Settle<'_, F>,
+) {
+    if settle.is_none() {
+        return slots.par_iter_mut().rev().zip(arrays).for_each(|(slot, arrays)| {
+            arrays.into_iter().for_each(|array| take(slot, array, 1, add));
+        });
+    }
+    let steps = arrays.iter().map(Vec::len).max().unwrap_or(0);
+    let mut arrays: Vec<_> = arrays.into_iter().map(Vec::into_iter).collect();
+    for _ in 0..steps {
+        slots.par_iter_mut().rev().zip(&mut arrays).for_each(|(slot, arrays)| {
+            arrays.next().into_iter().for_each(|array| take(slot, array, 1, add));
+        });
+        settled(slots, settle);
+    }
+}
+
+fn settled<F>(slots: &mut [&mut Result<F>], settle: Settle<'_, F>) {
+    if let Some(settle) = settle {
+        settle(&mut slots.iter_mut().filter_map(|slot| slot.as_mut().ok()).collect::<Vec<_>>());
+    }
+}
+
 /// The arrays of some steps, of the last column first, and the row behind them. As many steps at once as there are
-/// threads: the memory is bounded by so many row groups.
+/// threads: the memory is bounded by so many row groups, and by so many arrays.
 fn by_column(
     table: &dyn Table,
     task: &Task,
@@ -144,7 +227,8 @@ fn by_column(
 ) -> Result<(u64, Vec<Vec<Result<ArrayRef>>>)> {
     let mut at = rows.start;
     let mut steps: Vec<Range<u64>> = Vec::new();
-    for step in RowSteps::new(table, rows).take(rayon::current_num_threads().clamp(1, AT_ONCE)) {
+    let most = rayon::current_num_threads().clamp(1, AT_ONCE).min(ARRAYS / columns.len().max(1)).max(1);
+    for step in RowSteps::new(table, rows).take(most) {
         if !steps.is_empty() && table.equal_rows(task, step.start)? > EQUAL {
             break;
         }
@@ -365,6 +449,34 @@ mod tests {
         });
         assert_eq!((rows.unwrap(), task.progress()), (1000, (1000, 1000)));
         assert_eq!(seen, (0..1000).collect::<Vec<i64>>());
+    }
+
+    #[test]
+    fn columns_are_grouped_by_what_they_keep() {
+        let bytes = |column: usize| column as u64;
+        assert_eq!(column_groups(&[3, 3, 9, 1, 2, 3], 6, bytes), [&[3, 3][..], &[9], &[1, 2, 3]]);
+        assert_eq!(column_groups(&[7, 8], 0, bytes), [[7], [8]]);
+        assert!(column_groups(&[], 6, bytes).is_empty());
+    }
+
+    #[test]
+    fn what_columns_share_is_settled_after_each_step() {
+        let column: ArrayRef = Arc::new(Int64Array::from_iter_values(0..100));
+        let batch = RecordBatch::try_from_iter([("a", column.clone()), ("b", column)]).unwrap();
+        let table = Slow(MemoryTable::new(batch), 0);
+        let seen = parking_lot::Mutex::new(Vec::new());
+        let settle = |folds: &mut [&mut usize]| {
+            seen.lock().push(folds.iter().map(|rows| **rows).collect::<Vec<usize>>());
+        };
+        let add = |fold: &mut usize, array: &ArrayRef, _: u64| {
+            *fold += array.len();
+            Ok(())
+        };
+        let folds = vec![(1, 0), (0, 0)];
+        let found = fold_together(&Task::new(), &table, 100, folds, add, &settle).unwrap();
+        assert!(found.into_iter().all(|rows| rows.unwrap() == 100));
+        let expected: Vec<Vec<usize>> = (1..=15).map(|step| vec![(step * 7).min(100); 2]).collect();
+        assert_eq!(seen.into_inner(), expected);
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod bits;
 mod blocks;
 mod column;
 pub mod difference;
+mod distinct;
 mod floats;
 mod histogram;
 mod image;
@@ -30,7 +31,7 @@ pub use norms::{Norms, Profile, norms};
 pub use sample::sampled;
 pub use selection::{SelectionStats, Total, selection};
 pub use sound::{Loudness, sound};
-pub use table::{ColumnStats, TableStats, table};
+pub use table::{ColumnStats, TableStats, table, table_groups};
 
 /// How many values are different.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -99,11 +99,6 @@ impl Rows {
         Rows { header: first.iter().map(|name| (*name).to_owned()).collect(), rows: Vec::new() }
     }
 
-    /// Whether there is not a row.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
     /// Adds a row: values by the names of their columns; those that are new stand behind the others. Objects are a column
     /// a member.
     pub(crate) fn add(&mut self, values: &[(String, &Json)]) {

@@ -8,7 +8,7 @@ use gander::bytes::source::Source;
 use gander::data::content::{Content, Image, Rect, Table, Text};
 use gander::data::node::Node;
 use gander::data::sound::Levels;
-use gander::data::stats::{ArrayStats, Binning, ColumnStats, Distinct, Histogram, histograms};
+use gander::data::stats::{ArrayStats, Binning, ColumnStats, Distinct, Histogram, histograms, table_groups};
 use gander::{Error, ErrorKind, Task};
 use serde_json::{Map, Value as Json, json};
 use sha2::Digest;
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         None if args.json => Style::Json,
         None => Style::Text,
     };
-    let mut report = Report { style, bins, said: String::new(), broken: false };
+    let mut report = Report::new(style, bins, &path);
     let walked = progress::with_progress(&task, || report.all(&task, &node, &node_path));
     if let Err(error) = walked {
         if report.is_empty() || error.is_cancelled() {
@@ -67,9 +67,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         // What was found stands, and behind it that there is more.
         eprintln!("{}", error.clone().in_file(&path));
         let kind = node.kind().word();
-        report.add(
-            &json!({ "path": node_path, "name": node.name, "kind": kind, "error": json::error(&error) }),
-        );
+        let entry =
+            json!({ "path": node_path, "name": node.name, "kind": kind, "error": json::error(&error) });
+        report.add(&entry, None);
     }
     let text = report.text(&path, wanted.as_ref().map(|wanted| wanted.form));
     match wanted {
@@ -96,11 +96,21 @@ struct Report {
     style: Style,
     bins: Option<usize>,
     said: String,
+    /// How many nodes.
+    count: usize,
     /// Whether something could not be read.
     broken: bool,
 }
 
 impl Report {
+    fn new(style: Style, bins: Option<usize>, path: &str) -> Self {
+        let said = match style {
+            Style::Json => format!("{{\"path\":{},\"nodes\":[", json!(path)),
+            Style::Text | Style::Rows(_) => String::new(),
+        };
+        Report { style, bins, said, count: 0, broken: false }
+    }
+
     /// Passes over a node, or over every data node below it.
     fn all(&mut self, task: &Task, node: &Arc<Node>, path: &str) -> Result<(), Error> {
         // A picture in several resolutions has their arrays below, as a group; a graph has its weights.
@@ -110,13 +120,14 @@ impl Report {
         gander::data::open::walk_all(task, node, path, depth, &mut |node, path, _| {
             if json::is_data(node) {
                 task.set_message(path);
-                self.add(&entry(task, node, path, self.bins)?);
+                let (entry, columns) = entry(task, node, path, self.bins)?;
+                self.add(&entry, columns);
             } else if let Some(problem) = node.problem.as_ref().filter(|p| p.kind() == ErrorKind::Bug) {
                 // What it would be is not known, but that it could not be read is.
                 let kind = node.kind().word();
-                self.add(
-                    &json!({ "path": path, "name": node.name, "kind": kind, "error": json::error(problem) }),
-                );
+                let entry =
+                    json!({ "path": path, "name": node.name, "kind": kind, "error": json::error(problem) });
+                self.add(&entry, None);
             }
             // A node's own statistics count all that is below it, those of a table its parts.
             let has_parts = node.children_are_parts && matches!(node.content, Some(Content::Table(_)));
@@ -124,47 +135,72 @@ impl Report {
         })
     }
 
-    fn add(&mut self, entry: &Json) {
+    /// Adds what is said of a node, and of the columns of a table behind it.
+    fn add(&mut self, entry: &Json, columns: Option<TableColumns>) {
         self.broken |= entry.get("error").is_some();
+        self.count += 1;
         match &mut self.style {
-            Style::Json if self.said.is_empty() => self.said = entry.to_string(),
-            Style::Json => self.said.push_str(&format!(",{entry}")),
-            Style::Text => text(&mut self.said, entry),
-            Style::Rows(rows) => add_rows(rows, entry),
+            Style::Json => {
+                if self.count > 1 {
+                    self.said.push(',');
+                }
+                add_json(&mut self.said, entry, columns);
+            }
+            Style::Text => {
+                text(&mut self.said, entry);
+                if let Some(columns) = columns {
+                    columns.each(|object| column(&mut self.said, &object));
+                }
+            }
+            Style::Rows(rows) => add_rows(rows, entry, columns),
         }
     }
 
     fn is_empty(&self) -> bool {
-        match &self.style {
-            Style::Text | Style::Json => self.said.is_empty(),
-            Style::Rows(rows) => rows.is_empty(),
-        }
+        self.count == 0
     }
 
     /// All of it.
     fn text(&mut self, path: &str, form: Option<Form>) -> String {
         match &self.style {
             Style::Text => std::mem::take(&mut self.said),
-            Style::Json => format!("{{\"path\":{},\"nodes\":[{}]}}\n", json!(path), self.said),
+            Style::Json => std::mem::take(&mut self.said) + "]}\n",
             Style::Rows(rows) if form == Some(Form::Html) => rows.html(&format!("Statistics of {path}"), &[]),
             Style::Rows(rows) => rows.csv(),
         }
     }
 }
 
+/// Adds the object of a node, with `columns` as its last member.
+fn add_json(out: &mut String, entry: &Json, columns: Option<TableColumns>) {
+    let object = entry.to_string();
+    let Some(columns) = columns else { return out.push_str(&object) };
+    out.push_str(object.strip_suffix('}').unwrap_or(&object));
+    out.push_str(",\"columns\":[");
+    let mut is_first = true;
+    for objects in columns.0 {
+        for object in objects.lines() {
+            if !std::mem::take(&mut is_first) {
+                out.push(',');
+            }
+            out.push_str(object);
+        }
+    }
+    out.push_str("]}");
+}
+
 /// Adds what is said of a node: a row, and one for each column of a table.
-fn add_rows(rows: &mut Rows, entry: &Json) {
+fn add_rows(rows: &mut Rows, entry: &Json, columns: Option<TableColumns>) {
     let all = || entry.as_object().into_iter().flatten();
     // The class and the place of an error are for programs.
     let said = |(name, value): (&String, &'_ Json)| match name.as_str() {
-        "columns" => None,
         "error" => Some((name.clone(), value.get("message").cloned().unwrap_or_default())),
         _ => Some((name.clone(), value.clone())),
     };
     let own: Vec<(String, Json)> = all().filter_map(said).collect();
     rows.add(&own.iter().map(|(name, value)| (name.clone(), value)).collect::<Vec<_>>());
-    let columns = all().find(|(name, _)| *name == "columns").and_then(|(_, columns)| columns.as_array());
-    for column in columns.into_iter().flatten() {
+    let Some(columns) = columns else { return };
+    columns.each(|column| {
         let same = ["path", "kind"].map(|name| (name.to_owned(), entry[name].clone()));
         let named = |(name, value): (&String, &Json)| match name.as_str() {
             "name" => Some(("column".to_owned(), value.clone())),
@@ -173,10 +209,16 @@ fn add_rows(rows: &mut Rows, entry: &Json) {
         let own = column.as_object().into_iter().flatten().filter_map(named);
         let cells: Vec<(String, Json)> = same.into_iter().chain(own).collect();
         rows.add(&cells.iter().map(|(name, value)| (name.clone(), value)).collect::<Vec<_>>());
-    }
+    });
 }
 
-fn entry(task: &Task, node: &Arc<Node>, path: &str, bins: Option<usize>) -> Result<Json, Error> {
+/// What is said of a node, and the columns of a table.
+fn entry(
+    task: &Task,
+    node: &Arc<Node>,
+    path: &str,
+    bins: Option<usize>,
+) -> Result<(Json, Option<TableColumns>), Error> {
     let is_sound = node.content.as_ref().is_some_and(|content| json::sound(content).is_some());
     let is_video = node.content.as_ref().is_some_and(|content| json::video(content).is_some());
     let of_content = match (is_sound, is_video) {
@@ -187,16 +229,22 @@ fn entry(task: &Task, node: &Arc<Node>, path: &str, bins: Option<usize>) -> Resu
     let kind = node.statistics.as_ref().map_or(of_content, |own| own.kind());
     let facts = gander::bytes::guard::guarded(|| facts(task, node, bins));
     let mut object = json!({ "path": path, "name": node.name, "kind": kind });
+    let mut columns = None;
     match facts.unless_cancelled()? {
-        Ok(facts) => facts.into_iter().for_each(|(k, v)| object[k] = v),
+        Ok((facts, of_table)) => {
+            facts.into_iter().for_each(|(k, v)| object[k] = v);
+            columns = of_table;
+        }
         Err(error) => object["error"] = json::error(&error),
     }
-    Ok(object)
+    Ok((object, columns))
 }
 
+type Facts = (Map<String, Json>, Option<TableColumns>);
+
 /// What a pass over a node tells: its own statistics, and those of its content.
-fn facts(task: &Task, node: &Node, bins: Option<usize>) -> Result<Map<String, Json>, Error> {
-    let mut facts = Map::new();
+fn facts(task: &Task, node: &Node, bins: Option<usize>) -> Result<Facts, Error> {
+    let (mut facts, mut columns) = (Map::new(), None);
     if let Some(own) = &node.statistics {
         facts.extend(own.statistics(task)?.into_iter().map(|(name, value)| (name.to_owned(), value)));
     }
@@ -212,7 +260,11 @@ fn facts(task: &Task, node: &Node, bins: Option<usize>) -> Result<Map<String, Js
             }
             Ok(json)
         }
-        Content::Table(table) => table_json(task, table.as_ref(), bins),
+        Content::Table(table) => {
+            let (found, rows) = TableColumns::count(task, table.as_ref(), bins)?;
+            columns = Some(found);
+            Ok(json!({ "rows": rows }))
+        }
         Content::Image(image) => match json::video(content) {
             Some(said) => video_json(task, image.as_ref(), said),
             None => image_json(task, image.as_ref()),
@@ -224,7 +276,7 @@ fn facts(task: &Task, node: &Node, bins: Option<usize>) -> Result<Map<String, Js
     if let Some(Json::Object(of_content)) = content.transpose()? {
         facts.extend(of_content);
     }
-    Ok(facts)
+    Ok((facts, columns))
 }
 
 /// How loud a sound is: loudness in LUFS, its range in LU, peaks as shares of full scale.
@@ -283,28 +335,66 @@ fn histogram_json(histogram: &Histogram) -> Json {
     json!({ "edges": edges, "counts": histogram.counts })
 }
 
-fn table_json(task: &Task, table: &dyn Table, bins: Option<usize>) -> Result<Json, Error> {
-    let columns: Vec<usize> = (0..table.schema().fields().len()).collect();
-    let stats = gander::data::stats::table(table, task, &columns)?;
-    let mut counted = match bins {
-        Some(bins) => histograms(table, task, &columns, &stats, Binning::Exactly(bins))?,
-        None => Vec::new(),
-    };
-    counted.resize_with(stats.columns.len(), || None);
-    let mut list = Vec::new();
-    for ((column, histogram), field) in stats.columns.iter().zip(counted).zip(table.schema().fields()) {
-        let mut object = match column {
-            Ok(column) => column_json(column),
-            Err(error) => json!({ "name": field.name(), "error": json::error(error) }),
+/// So many columns are values at once.
+const TOGETHER: usize = 1 << 16;
+
+/// What was counted of the columns of a table: lines of an object a column, as JSON, which take a tenth of the memory
+/// that the values of a wide table would take.
+#[derive(Default)]
+struct TableColumns(Vec<String>);
+
+impl TableColumns {
+    /// Passes over a table, and gives its number of rows, too.
+    fn count(task: &Task, table: &dyn Table, bins: Option<usize>) -> Result<(Self, u64), Error> {
+        let fields = table.schema().fields();
+        let columns: Vec<usize> = (0..fields.len()).collect();
+        let mut names = fields.iter().map(|field| field.name().as_str());
+        let mut found = TableColumns::default();
+        let Some(bins) = bins else {
+            let mut none = || None;
+            let mut each = |group: Vec<_>| found.add(group.into_iter(), &mut names, &mut none);
+            let rows = table_groups(table, task, &columns, &mut each)?;
+            return Ok((found, rows));
         };
-        match histogram {
-            Some(Ok(histogram)) => object["histogram"] = histogram_json(&histogram),
-            Some(Err(error)) => object["error"] = json::error(&error),
-            None => {}
+        let stats = gander::data::stats::table(table, task, &columns)?;
+        let mut counted = histograms(table, task, &columns, &stats, Binning::Exactly(bins))?.into_iter();
+        let mut rest = stats.columns.into_iter();
+        while rest.len() > 0 {
+            found.add(rest.by_ref().take(TOGETHER), &mut names, &mut || counted.next().flatten());
         }
-        list.push(object);
+        Ok((found, stats.rows))
     }
-    Ok(json!({ "rows": stats.rows, "columns": list }))
+
+    /// Adds columns with these names and, where they have any, histograms.
+    fn add<'a>(
+        &mut self,
+        columns: impl Iterator<Item = Result<ColumnStats, Error>>,
+        names: &mut impl Iterator<Item = &'a str>,
+        histogram: &mut impl FnMut() -> Option<Result<Histogram, Error>>,
+    ) {
+        let mut out = String::new();
+        for (column, name) in columns.zip(names) {
+            let mut object = match column {
+                Ok(column) => column_json(&column),
+                Err(error) => json!({ "name": name, "error": json::error(&error) }),
+            };
+            match histogram() {
+                Some(Ok(histogram)) => object["histogram"] = histogram_json(&histogram),
+                Some(Err(error)) => object["error"] = json::error(&error),
+                None => {}
+            }
+            out.push_str(&object.to_string());
+            out.push('\n');
+        }
+        self.0.push(out);
+    }
+
+    /// Hands over each object.
+    fn each(self, mut take: impl FnMut(Json)) {
+        for objects in self.0 {
+            objects.lines().filter_map(|object| serde_json::from_str(object).ok()).for_each(&mut take);
+        }
+    }
 }
 
 fn column_json(column: &ColumnStats) -> Json {
@@ -396,7 +486,6 @@ fn text(out: &mut String, node: &Json) {
     for (key, value) in node.as_object().into_iter().flatten() {
         match (key.as_str(), value) {
             ("path" | "name" | "kind", _) | (_, Json::Null) => {}
-            ("columns", Json::Array(columns)) => columns.iter().for_each(|c| column(out, c)),
             ("error", error) => {
                 out.push_str(&format!("  ✗ {}\n", error["message"].as_str().unwrap_or_default()))
             }

@@ -2,7 +2,7 @@
 //! count suffers from rounding, however large they are.
 
 use super::column::{value_type, values};
-use super::table::{ColumnStats, TableStats};
+use super::table::{ColumnStats, GROUP, TableStats};
 use crate::bytes::error::Result;
 use crate::bytes::task::Task;
 use crate::data::cell;
@@ -232,22 +232,26 @@ pub fn histograms(
     if let Some(passes) = table.passes() {
         return passes.histograms(task, columns, stats, binning);
     }
-    let mut counters = Vec::new();
-    for (place, (&column, stats)) in columns.iter().zip(&stats.columns).enumerate() {
-        let Ok(stats) = stats else { continue };
-        let inferred = infer::inferred(table, column);
-        let counter = counter(stats, &value_type(table, column), binning);
-        counters.extend(counter.map(|counter| (column, (place, inferred, counter))));
-    }
-    let places: Vec<usize> = counters.iter().map(|(_, (place, ..))| *place).collect();
-    task.set_total(stats.rows);
-    let counted = fold_columns(task, table, stats.rows, counters, |(_, inferred, counter), array, times| {
-        add(counter, array, inferred.as_ref(), times)
-    })?;
+    task.set_total(stats.rows.saturating_mul(columns.len().div_ceil(GROUP) as u64));
     let mut found: Vec<Option<Result<Histogram>>> = columns.iter().map(|_| None).collect();
-    for (place, counted) in places.into_iter().zip(counted) {
-        if let Some(slot) = found.get_mut(place) {
-            *slot = Some(counted.map(|(_, _, counter)| counter.finish()));
+    let groups = columns.chunks(GROUP).zip(stats.columns.chunks(GROUP)).zip(found.chunks_mut(GROUP));
+    for ((columns, of_columns), found) in groups {
+        let mut counters = Vec::new();
+        for (place, (&column, stats)) in columns.iter().zip(of_columns).enumerate() {
+            let Ok(stats) = stats else { continue };
+            let inferred = infer::inferred(table, column);
+            let counter = counter(stats, &value_type(table, column), binning);
+            counters.extend(counter.map(|counter| (column, (place, inferred, counter))));
+        }
+        let places: Vec<usize> = counters.iter().map(|(_, (place, ..))| *place).collect();
+        let counted =
+            fold_columns(task, table, stats.rows, counters, |(_, inferred, counter), array, times| {
+                add(counter, array, inferred.as_ref(), times)
+            })?;
+        for (place, counted) in places.into_iter().zip(counted) {
+            if let Some(slot) = found.get_mut(place) {
+                *slot = Some(counted.map(|(_, _, counter)| counter.finish()));
+            }
         }
     }
     Ok(found)

@@ -13,7 +13,7 @@ mod tests;
 pub use correlation::{Correlation, correlation};
 
 use super::column::{ColumnCounts, value_type};
-use super::sketch::{Frequent, HyperLogLog, Spread, Steps, mixed};
+use super::sketch::{COUNTED, Frequent, HyperLogLog, Spread, Steps, mixed};
 use super::texts::Cells;
 use super::{Distinct, Histogram, Moments};
 use crate::bytes::error::Result;
@@ -21,7 +21,7 @@ use crate::bytes::task::Task;
 use crate::data::cell;
 use crate::data::content::{Picked, Table};
 use crate::data::infer;
-use crate::data::scan::fold_columns;
+use crate::data::scan::{column_groups, fold_columns};
 use arrow::array::*;
 use arrow::datatypes::*;
 use rayon::prelude::*;
@@ -98,6 +98,8 @@ pub struct Summary {
 
 /// Rows whose values are kept for quantiles.
 const KEPT: u64 = 65_536;
+/// The most that the columns of one pass keep together, in bytes.
+const MOST: u64 = 1 << 30;
 /// Rows of a sample.
 const SAMPLE: u64 = 20_000;
 /// Bins of a histogram.
@@ -165,11 +167,11 @@ pub fn sampled(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<Summ
     let picked = Picked::sample(table, task, SAMPLE)?;
     let seen = picked.len();
     let depth = if rows.exact() == Some(seen) { Depth::Exact } else { Depth::Sampled(seen) };
-    let columns = pass(&picked, task, columns, seen)?;
+    let columns = pass(&picked, task, columns, seen, MOST)?;
     Ok(Summaries { depth, rows: rows.number(), columns })
 }
 
-/// From all rows, in one pass.
+/// From all rows, in one pass; of some hundred columns and more in several.
 ///
 /// # Errors
 /// `Cancelled`, and where rows cannot be counted; columns that cannot be read have their own error.
@@ -178,21 +180,45 @@ pub fn exact(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<Summar
         return passes.summaries(task, columns, true);
     }
     let rows = table.count(task)?;
-    task.set_total(rows);
-    let columns = pass(table, task, columns, rows)?;
+    let columns = pass(table, task, columns, rows, MOST)?;
     Ok(Summaries { depth: Depth::Exact, rows, columns })
 }
 
-/// One pass over all `rows` rows.
-fn pass(table: &dyn Table, task: &Task, columns: &[usize], rows: u64) -> Result<Vec<Result<Summary>>> {
+/// One pass over all `rows` rows; of so many columns that they might keep more than `most` bytes, one for some of them
+/// each.
+fn pass(
+    table: &dyn Table,
+    task: &Task,
+    columns: &[usize],
+    rows: u64,
+    most: u64,
+) -> Result<Vec<Result<Summary>>> {
     let stride = (rows / KEPT).max(1);
-    let folds = columns.iter().map(|&column| (column, Fold::new(table, column, stride))).collect();
-    let folds = fold_columns(task, table, rows, folds, Fold::add)?;
-    let texts: Vec<ArrayTexts> = texts_of(table, task, columns, &folds)?;
-    let mut out: Vec<Result<Summary>> =
-        folds.into_iter().zip(&texts).map(|(fold, texts)| fold.map(|fold| fold.finish(texts))).collect();
+    let groups = column_groups(columns, most, |column| kept_bytes(&value_type(table, column), rows));
+    task.set_total(rows.saturating_mul(groups.len() as u64));
+    let mut out: Vec<Result<Summary>> = Vec::with_capacity(columns.len());
+    for group in groups {
+        let folds = group.iter().map(|&column| (column, Fold::new(table, column, stride))).collect();
+        let folds = fold_columns(task, table, rows, folds, Fold::add)?;
+        let texts: Vec<ArrayTexts> = texts_of(table, task, group, &folds)?;
+        out.extend(folds.into_iter().zip(&texts).map(|(fold, texts)| fold.map(|fold| fold.finish(texts))));
+    }
     find_same(&mut out);
     Ok(out)
+}
+
+/// About how many bytes the running state of a column takes at most when it has seen so many rows.
+fn kept_bytes(data_type: &DataType, rows: u64) -> u64 {
+    /// Registers, bins, counts.
+    const ALWAYS: u64 = 32 << 10;
+    let frequent = rows.min(COUNTED as u64) * 50;
+    let values = match data_type {
+        DataType::Boolean | DataType::Null => 0,
+        // With what a growing vector has ahead.
+        _ if data_type.is_numeric() || data_type.is_temporal() => rows.min(2 * KEPT) * 16,
+        _ => rows.min(KEPT) * 80,
+    };
+    ALWAYS + frequent + values
 }
 
 /// The texts of the frequent values of a column, by the rows where they stand.

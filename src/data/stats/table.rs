@@ -1,17 +1,18 @@
 //! Statistics of a table's columns: one pass over all rows, row groups read and columns counted in
-//! parallel.
+//! parallel. Of very many columns some at a time.
 
 use super::column::ColumnCounts;
+use super::distinct::{self, DistinctValues};
 use super::{Distinct, Moments};
 use crate::bytes::error::Result;
 use crate::bytes::task::Task;
 use crate::data::content::Table;
-use crate::data::scan::fold_columns;
+use crate::data::scan::{fold_columns, fold_together};
 use crate::data::{cell, infer};
 use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray};
 use arrow::datatypes::*;
-use std::collections::HashSet;
-use std::hash::{BuildHasher, Hasher};
+use rayon::prelude::*;
+use std::ops::Range;
 
 /// What one pass over a table tells.
 #[derive(Clone, Debug, Default)]
@@ -48,24 +49,91 @@ pub struct ColumnStats {
     pub unfit: u64,
 }
 
-/// Distinct values are counted up to here, to bound memory.
-const DISTINCT: usize = 1 << 16;
-/// Statistics of the columns `columns`, in this order.
+/// The most columns that a pass over the rows takes: each keeps about two kilobytes, different values aside, with the
+/// arrays that were read of it.
+pub(super) const GROUP: usize = 1 << 16;
+
+/// How much is kept at once, whatever the number of columns.
+struct Bounds {
+    /// Columns of a pass.
+    group: usize,
+    /// Different values of all of them together.
+    values: usize,
+    /// Where there is little room for more values, so many cells are looked at before all columns are seen together
+    /// again.
+    cells: usize,
+}
+
+const BOUNDS: Bounds = Bounds { group: GROUP, values: distinct::ALL, cells: distinct::ALL >> 3 };
+
+/// Statistics of the columns `columns`, in this order. Of very many columns the rows are read several times, for some
+/// of the columns each; more columns than 128 share a bound for the different values that are counted.
+///
+/// # Errors
+/// `Cancelled`; what keeps the table from being read at all. A column that cannot be read has its own error.
 pub fn table(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<TableStats> {
-    if let Some(passes) = table.passes() {
-        return passes.stats(task, columns);
-    }
+    let mut found = Vec::with_capacity(columns.len());
+    let rows = table_groups(table, task, columns, &mut |group| found.extend(group))?;
+    Ok(TableStats { rows, columns: found })
+}
+
+/// [`table`] that hands over the statistics of some columns after the other, in their order, and gives the number of
+/// rows: those of all columns of very wide tables take much memory.
+///
+/// # Errors
+/// As [`table`].
+pub fn table_groups(
+    table: &dyn Table,
+    task: &Task,
+    columns: &[usize],
+    each: &mut dyn FnMut(Vec<Result<ColumnStats>>),
+) -> Result<u64> {
+    let Some(passes) = table.passes() else { return bounded(table, task, columns, &BOUNDS, each) };
+    let found = passes.stats(task, columns)?;
+    each(found.columns);
+    Ok(found.rows)
+}
+
+fn bounded(
+    table: &dyn Table,
+    task: &Task,
+    columns: &[usize],
+    bounds: &Bounds,
+    each: &mut dyn FnMut(Vec<Result<ColumnStats>>),
+) -> Result<u64> {
     let rows = table.count(task)?;
-    if columns.is_empty() {
-        return Ok(TableStats { rows, columns: Vec::new() });
+    task.set_total(rows.saturating_mul(columns.len().div_ceil(bounds.group) as u64));
+    for group in columns.chunks(bounds.group) {
+        let is_shared = group.len().saturating_mul(distinct::MOST) > bounds.values;
+        let fold = |&column: &usize| (column, ColumnFold::new(table, column, is_shared));
+        let folds = group.iter().map(fold).collect();
+        let folds = match is_shared {
+            true => fold_together(task, table, rows, folds, ColumnFold::add, &|folds| share(folds, bounds)),
+            false => fold_columns(task, table, rows, folds, ColumnFold::add),
+        }?;
+        each(folds.into_iter().map(|fold| fold.map(ColumnFold::finish)).collect());
     }
-    task.set_total(rows);
-    let fold = |&column: &usize| {
-        (column, ColumnFold::new(table.schema().fields().get(column), infer::inferred(table, column)))
-    };
-    let folds = columns.iter().map(fold).collect();
-    let folds = fold_columns(task, table, rows, folds, ColumnFold::add)?;
-    Ok(TableStats { rows, columns: folds.into_iter().map(|fold| fold.map(ColumnFold::finish)).collect() })
+    Ok(rows)
+}
+
+/// Counts the different values of the arrays that wait, some rows of all columns at a time: so what comes out depends
+/// neither on threads nor on the order of columns.
+fn share(folds: &mut [&mut ColumnFold], bounds: &Bounds) {
+    let mut open: Vec<&mut ColumnFold> = Vec::with_capacity(folds.len());
+    open.extend(folds.iter_mut().map(|fold| &mut **fold).filter(|fold| fold.distinct.is_counting()));
+    let rows =
+        open.iter().map(|fold| fold.waiting.as_ref().map_or(0, |array| array.len())).max().unwrap_or(0);
+    let mut from = 0;
+    while from < rows {
+        open.retain(|fold| fold.distinct.is_counting());
+        let counts: Vec<usize> = open.iter().map(|fold| fold.distinct.len()).collect();
+        let room = bounds.values.saturating_sub(counts.iter().sum());
+        let piece = (room.max(bounds.cells) / open.len().max(1)).clamp(1, rows - from);
+        let level = distinct::level(&counts, piece, bounds.values);
+        open.par_iter_mut().for_each(|fold| fold.count_waiting(from..from + piece, level));
+        from += piece;
+    }
+    folds.par_iter_mut().for_each(|fold| fold.waiting = None);
 }
 
 /// A column's running state.
@@ -74,28 +142,46 @@ struct ColumnFold {
     counts: ColumnCounts,
     numeric: bool,
     moments: Moments,
-    seen: HashSet<Box<[u8]>, Seed>,
-    countable: bool,
+    distinct: DistinctValues,
+    /// Whether different values are counted when those of all columns are.
+    is_shared: bool,
+    /// The array that waits for that.
+    waiting: Option<ArrayRef>,
 }
 
 impl ColumnFold {
-    fn new(field: Option<&FieldRef>, inferred: Option<DataType>) -> Self {
+    fn new(table: &dyn Table, column: usize, is_shared: bool) -> Self {
         ColumnFold {
-            name: field.map_or(String::new(), |f| f.name().clone()),
-            counts: ColumnCounts::new(inferred),
+            name: table.schema().fields().get(column).map_or(String::new(), |field| field.name().clone()),
+            counts: ColumnCounts::new(infer::inferred(table, column)),
             numeric: false,
             moments: Moments::default(),
-            seen: HashSet::default(),
-            countable: true,
+            distinct: DistinctValues::new(),
+            is_shared,
+            waiting: None,
         }
     }
 
     /// Adds an array that stands so many times in the column; more than once if it is one row.
     fn add(&mut self, array: &ArrayRef, times: u64) -> Result<()> {
-        let array = &self.counts.add(array, times)?;
-        self.numbers(array, times);
-        self.distinct(array);
+        let array = self.counts.add(array, times)?;
+        self.numbers(&array, times);
+        match self.is_shared && self.distinct.is_counting() {
+            true => self.waiting = Some(array),
+            false => self.distinct.add(&array, distinct::MOST),
+        }
         Ok(())
+    }
+
+    /// Counts the different values of some rows of the array that waits, up to `level`.
+    fn count_waiting(&mut self, rows: Range<usize>, level: usize) {
+        let Some(array) = &self.waiting else { return };
+        let end = rows.end.min(array.len());
+        if rows.start < end {
+            // A column above the level keeps what it has.
+            let most = self.distinct.len().max(level);
+            self.distinct.add(&array.slice(rows.start, end - rows.start), most);
+        }
     }
 
     fn numbers(&mut self, array: &ArrayRef, times: u64) {
@@ -147,78 +233,17 @@ impl ColumnFold {
         self.moments = self.moments.merge(Moments { count, sum, ..Moments::default() });
     }
 
-    fn distinct(&mut self, array: &ArrayRef) {
-        if array.data_type().is_nested() {
-            self.countable = false;
+    fn finish(mut self) -> ColumnStats {
+        // The one cell of a column of nulls alone waits for nobody.
+        if let Some(array) = self.waiting.take() {
+            self.distinct.add(&array, distinct::MOST);
         }
-        if !self.countable || self.seen.len() > DISTINCT {
-            return;
-        }
-        let data = array.to_data();
-        let width = array.data_type().primitive_width();
-        let values = data.buffers().first().and_then(|b| b.get(data.offset() * width.unwrap_or(0)..));
-        let nulls = array.nulls().filter(|nulls| nulls.null_count() > 0);
-        let valid = |row: &usize| nulls.is_none_or(|nulls| nulls.is_valid(*row));
-        let rows = (0..array.len()).filter(valid);
-        match (array.data_type(), width, values) {
-            (_, Some(1), Some(values)) => self.see(rows.map(|row| values.get(row..row + 1))),
-            (_, Some(2), Some(values)) => self.see(rows.map(|row| values.get(row * 2..row * 2 + 2))),
-            (_, Some(4), Some(values)) => self.see(rows.map(|row| values.get(row * 4..row * 4 + 4))),
-            (_, Some(8), Some(values)) => self.see(rows.map(|row| values.get(row * 8..row * 8 + 8))),
-            (_, Some(size), Some(values)) => {
-                self.see(rows.map(|row| values.get(row * size..(row + 1) * size)))
-            }
-            (DataType::Utf8, ..) => {
-                let texts = array.as_string::<i32>();
-                self.see(rows.map(|row| Some(texts.value(row).as_bytes())));
-            }
-            (DataType::LargeUtf8, ..) => {
-                let texts = array.as_string::<i64>();
-                self.see(rows.map(|row| Some(texts.value(row).as_bytes())));
-            }
-            (DataType::Utf8View, ..) => {
-                let texts = array.as_string_view();
-                self.see(rows.map(|row| Some(texts.value(row).as_bytes())));
-            }
-            (DataType::Boolean, ..) => {
-                let flags = array.as_boolean();
-                self.see(rows.map(|row| Some(if flags.value(row) { &b"t"[..] } else { b"f" })));
-            }
-            _ => self.see(rows.map(|row| cell::binary(array.as_ref(), row))),
-        }
-    }
-
-    /// Counts values that were not seen yet, until there are too many; `None` is one that cannot be
-    /// compared.
-    fn see<'a>(&mut self, values: impl Iterator<Item = Option<&'a [u8]>>) {
-        // Runs of one value are common, and comparing costs less than hashing.
-        let mut before: Option<&[u8]> = None;
-        for value in values {
-            let Some(bytes) = value else {
-                self.countable = false;
-                return;
-            };
-            if before != value && !self.seen.contains(bytes) {
-                self.seen.insert(bytes.into());
-                if self.seen.len() > DISTINCT {
-                    return;
-                }
-            }
-            before = value;
-        }
-    }
-
-    fn finish(self) -> ColumnStats {
         let text = |end: Option<&ArrayRef>| match end?.as_primitive_opt::<Float16Type>() {
             // The shortest text of a half is not near enough to compute with.
             Some(half) => Some(cell::float64(half.value(0).to_f64())),
             None => cell::text(end?.as_ref(), 0),
         };
         let [min, max] = self.counts.ends().map(text);
-        let distinct = self.countable.then_some(match self.seen.len() {
-            n if n > DISTINCT => Distinct::AtLeast(DISTINCT as u64),
-            n => Distinct::Exactly(n as u64),
-        });
         ColumnStats {
             name: self.name,
             nulls: self.counts.nulls,
@@ -228,56 +253,9 @@ impl ColumnFold {
             max,
             sum: self.numeric.then_some(self.moments.sum),
             mean: self.moments.mean().filter(|_| self.numeric),
-            distinct,
+            distinct: self.distinct.count(),
             unfit: self.counts.unfit,
         }
-    }
-}
-
-/// Hashes for counting: a few instructions for eight bytes. The seed differs from run to run, so that
-/// no file can be made to collide.
-#[derive(Clone)]
-struct Seed(u64);
-
-impl Default for Seed {
-    fn default() -> Self {
-        Seed(std::hash::RandomState::new().hash_one(0))
-    }
-}
-
-impl BuildHasher for Seed {
-    type Hasher = Mixer;
-
-    fn build_hasher(&self) -> Mixer {
-        Mixer(self.0)
-    }
-}
-
-struct Mixer(u64);
-
-impl Mixer {
-    fn mix(&mut self, word: u64) {
-        // Both halves of a wide product depend on all bits of both factors.
-        let product = u128::from(self.0 ^ word) * 0x9e37_79b9_7f4a_7c15u128;
-        self.0 = (product >> 64) as u64 ^ product as u64;
-    }
-}
-
-impl Hasher for Mixer {
-    fn write(&mut self, bytes: &[u8]) {
-        let (words, rest) = bytes.as_chunks::<8>();
-        words.iter().for_each(|word| self.mix(u64::from_le_bytes(*word)));
-        let mut last = [0; 8];
-        last.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
-        self.mix(u64::from_le_bytes(last) ^ (bytes.len() as u64) << 56);
-    }
-
-    fn write_usize(&mut self, _length: usize) {
-        // The length of the bytes is mixed in with their last word.
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
     }
 }
 
@@ -285,8 +263,8 @@ impl Hasher for Mixer {
 pub(super) mod tests {
     use super::*;
     use crate::data::content::table::{Columns, MemoryTable};
+    use crate::engines::multifile::concat::Part;
     use arrow::array::*;
-    use std::ops::Range;
     use std::sync::Arc;
 
     #[test]
@@ -333,6 +311,105 @@ pub(super) mod tests {
         }
         let n = many.columns[0].as_ref().unwrap();
         assert_eq!((n.min.as_deref(), n.max.as_deref(), n.nulls), (Some("1"), Some("2298"), 210));
+    }
+
+    /// Columns of 1,000 rows in steps of 300; column `n` has `n` different numbers, and 0 a sum that depends on the order.
+    fn wide(columns: usize) -> Arc<dyn Table> {
+        let column = |n: usize| -> ArrayRef {
+            match n {
+                0 => Arc::new(Float64Array::from_iter_values((0..1_000).map(|row| 0.1 * f64::from(row % 7)))),
+                1 => Arc::new(StringArray::from_iter_values(
+                    (0..1_000).map(|row| format!("row {row} of all rows")),
+                )),
+                n => Arc::new(Int64Array::from_iter_values((0..1_000).map(|row| (row * 7 % n) as i64))),
+            }
+        };
+        let columns = (0..columns).map(|n| (format!("c{n}"), column(n)));
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        let part = |part: usize| {
+            let rows: Arc<dyn Table> = Arc::new(MemoryTable::new(batch.slice(part * 250, 250)));
+            Part::new(part.to_string(), 0, Box::new(move |_: &Task| Ok(rows.clone())))
+        };
+        crate::engines::multifile::concat::tables(&Task::new(), (0..4).map(part).collect(), Vec::new())
+            .unwrap()
+            .table
+    }
+
+    /// The statistics of columns of such a table, with how far the task came.
+    fn within(table: &dyn Table, columns: &[usize], bounds: &Bounds) -> (Vec<ColumnStats>, (u64, u64)) {
+        let (task, mut found) = (Task::new(), Vec::new());
+        let mut each = |group: Vec<Result<ColumnStats>>| found.extend(group.into_iter().map(Result::unwrap));
+        let rows = bounded(table, &task, columns, bounds, &mut each).unwrap();
+        assert_eq!(rows, table.rows().number());
+        (found, task.progress())
+    }
+
+    fn distinct(stats: &[ColumnStats]) -> Vec<Distinct> {
+        stats.iter().map(|column| column.distinct.unwrap()).collect()
+    }
+
+    #[test]
+    fn columns_in_groups_are_what_they_are_at_once() {
+        let table = wide(11);
+        let all: Vec<usize> = (0..11).rev().collect();
+        let of = |bounds: &Bounds| {
+            let (found, progress) = within(&*table, &all, bounds);
+            (found.iter().map(|column| format!("{column:?}")).collect::<Vec<_>>(), progress)
+        };
+        let (whole, progress) = of(&BOUNDS);
+        assert_eq!(progress, (1_000, 1_000));
+        for group in [1, 3, 11] {
+            let (found, progress) = of(&Bounds { group, ..BOUNDS });
+            assert_eq!(found, whole, "{group}");
+            let rows = 1_000 * 11u64.div_ceil(group as u64);
+            assert_eq!(progress, (rows, rows));
+            // The same where they share a bound that has room for all.
+            let (found, _) = of(&Bounds { group, values: 5_000, cells: 64 });
+            assert_eq!(found, whole, "{group}");
+        }
+    }
+
+    #[test]
+    fn different_values_of_all_columns_have_one_bound() {
+        let table = wide(200);
+        let all: Vec<usize> = (0..200).collect();
+        let of = |values: usize| distinct(&within(&*table, &all, &Bounds { values, cells: 200, ..BOUNDS }).0);
+        let exact = of(usize::MAX);
+        assert_eq!(exact[..4], [7, 1_000, 2, 3].map(Distinct::Exactly));
+        // All 20,000 and more have no room; those with few values keep theirs, of the others so many are told at least.
+        let found = of(6_000);
+        let mut kept = 0;
+        for (found, exact) in found.iter().zip(&exact) {
+            let Distinct::Exactly(all) = *exact else { panic!("{exact:?}") };
+            match *found {
+                Distinct::Exactly(count) => {
+                    assert_eq!(count, all);
+                    kept += count;
+                }
+                Distinct::AtLeast(count) => assert!(count >= 6_000 / 200 && count < all, "{count} of {all}"),
+                Distinct::About(_) => panic!("{found:?}"),
+            }
+        }
+        assert!(kept <= 6_000 && found[2..30] == exact[2..30], "{kept}");
+        assert!(matches!(found[1], Distinct::AtLeast(_)), "{:?}", found[1]);
+        assert_eq!(of(6_000), found, "the same each time");
+    }
+
+    #[test]
+    fn columns_share_a_bound_where_there_are_many_alone() {
+        // As many columns as may each have all of their values.
+        let at = |columns: usize, rows: usize| {
+            let column: ArrayRef = Arc::new(Int64Array::from_iter_values(0..rows as i64));
+            let columns = (0..columns).map(|n| (n.to_string(), column.clone()));
+            let table = MemoryTable::new(RecordBatch::try_from_iter(columns).unwrap());
+            let all: Vec<usize> = (0..table.schema().fields().len()).collect();
+            let bounds = Bounds { values: distinct::MOST * 2, ..BOUNDS };
+            distinct(&within(&table, &all, &bounds).0)
+        };
+        assert_eq!(at(2, 70_000), [Distinct::AtLeast(65_536); 2]);
+        assert_eq!(at(2, 65_536), [Distinct::Exactly(65_536); 2]);
+        assert_eq!(at(4, 70_000), [Distinct::AtLeast(32_768); 4]);
+        assert_eq!(at(4, 32_768), [Distinct::Exactly(32_768); 4]);
     }
 
     /// Rows of which the first and the tenth to twelfth are there; the others are 5.

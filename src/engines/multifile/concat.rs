@@ -23,7 +23,7 @@ mod tests;
 use crate::bytes::cache::{Budget, Cache};
 use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::task::Task;
-use crate::data::content::table::{Columns, cut, filled_step, project, stacked};
+use crate::data::content::table::{Columns, cut, filled_step, project, stacked, wide_step};
 use crate::data::content::{Block, ColumnStatistics, Layout, RowRanges, Rows, Table, TableFacts};
 use crate::data::location::{BytePlace, Location, Owner};
 use arrow::array::{ArrayRef, RecordBatch, UInt32Array, new_null_array};
@@ -689,15 +689,17 @@ impl Table for Concat {
     }
 
     fn scan_step(&self, at: u64) -> u64 {
+        // Of a part that is not open nothing else is known.
+        let usual = wide_step(self.schema()).min(65_536);
         let found = self.pieces(&(at..at.saturating_add(1)));
-        let Some((place, rows)) = found.first() else { return 65_536 };
+        let Some((place, rows)) = found.first() else { return usual };
         let left = {
             let starts = self.starts.read();
             starts.get(place + 1).map_or(u64::MAX, |end| end.saturating_sub(at))
         };
         match self.members.get(*place).and_then(|number| self.shared.cached.peek(number)) {
             Some(table) => table.scan_step(rows.start).min(left).min(filled_step(self.schema())).max(1),
-            None => left.clamp(1, 65_536),
+            None => left.clamp(1, usual),
         }
     }
 

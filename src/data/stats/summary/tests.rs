@@ -164,3 +164,24 @@ fn equal_rows_are_counted_at_once_however_many_they_are() {
     assert_eq!((column.mean, column.quantiles), (Some(5.0), Some([5.0; 5])));
     assert_eq!(column.histogram.as_ref().unwrap().counts.iter().sum::<u64>(), rows - 1);
 }
+
+#[test]
+fn columns_in_groups_are_summarised_as_they_are_at_once() {
+    let (table, columns) = (table(), [6, 5, 4, 3, 2, 1, 0]);
+    let of = |most: u64| {
+        let task = Task::new();
+        let found = pass(&table, &task, &columns, 10_000, most).unwrap();
+        let said: Vec<String> = found.into_iter().map(|column| format!("{:?}", column.unwrap())).collect();
+        (said, task.progress())
+    };
+    let (whole, progress) = of(MOST);
+    assert_eq!(progress, (10_000, 10_000));
+    // Columns of different groups are seen to be the same, too.
+    assert!(whole[6].contains("same_as: Some(1)"), "{}", whole[6]);
+    for (most, passes) in [(0, 7), (kept_bytes(&DataType::Utf8, 10_000) + 1_000, 5)] {
+        let (found, progress) = of(most);
+        assert_eq!((found, progress), (whole.clone(), (passes * 10_000, passes * 10_000)));
+    }
+    let kept = |data_type: DataType| kept_bytes(&data_type, 1 << 40);
+    assert!(kept(DataType::Boolean) < kept(DataType::Float64) && kept(DataType::Utf8) < 6 << 20);
+}

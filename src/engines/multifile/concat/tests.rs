@@ -303,6 +303,20 @@ fn parts_that_are_known_are_opened_when_they_are_read() {
 }
 
 #[test]
+fn steps_of_wide_parts_that_are_not_open_have_few_rows() {
+    let step = |columns: usize| {
+        let (mut parts, opened) = lazy(20);
+        parts.iter_mut().for_each(|part| part.rows = Some(Rows::Exact(1 << 20)));
+        let fields: Vec<Field> =
+            (0..columns).map(|n| Field::new(n.to_string(), DataType::Int64, true)).collect();
+        let table = known(&Task::new(), &Arc::new(Schema::new(fields)), parts, |_| false).unwrap().table;
+        assert_eq!(opened.load(Ordering::Relaxed), 16);
+        table.scan_step(table.rows().number() - (1 << 20))
+    };
+    assert_eq!((step(1), step(1 << 17)), (65_536, 64));
+}
+
+#[test]
 fn of_many_parts_a_few_are_opened_for_the_columns() {
     let task = Task::new();
     let (mut parts, opened) = lazy(10_000);
