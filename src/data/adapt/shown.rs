@@ -91,7 +91,8 @@ fn meaning(array: &dyn Array) -> (Option<Scaling>, Option<Times>) {
 
 /// What is known of the elements of an array still holds of what they stand for.
 fn facts(facts: ArrayFacts) -> ArrayFacts {
-    ArrayFacts { axes: facts.axes, unit: facts.unit, value_names: facts.value_names, ..ArrayFacts::default() }
+    let ArrayFacts { axes, unit, window, value_names, .. } = facts;
+    ArrayFacts { axes, unit, window, value_names, ..ArrayFacts::default() }
 }
 
 impl Array for Interpreted {

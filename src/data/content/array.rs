@@ -177,6 +177,8 @@ pub struct ArrayFacts {
     pub world: Option<Arc<dyn World>>,
     /// What stored values mean, where that is another number.
     pub scaling: Option<Scaling>,
+    /// The values that are black and white, where the file says how it asks to be seen: of what stored values mean.
+    pub window: Option<(f64, f64)>,
     /// The names of values, for enumerations and flags.
     pub value_names: Vec<(i64, String)>,
     /// What is known of it as a sound: its shape is frames by channels then.

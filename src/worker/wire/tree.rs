@@ -97,6 +97,7 @@ record!(ArrayFacts {
     axes,
     world,
     scaling,
+    window,
     value_names,
     sound,
 });

@@ -164,6 +164,8 @@ struct ArrayView {
     mapping: Mapping,
     dims: Dims,
     choice: HeatMapSpec,
+    /// The black and white that the file asks for, of the values that are seen.
+    window: Option<(f64, f64)>,
     /// The colours that heat maps begin with, and those with zero in the middle.
     maps: (ColorMap, ColorMap),
     photo: ImageSpec,
@@ -202,17 +204,24 @@ fn first_look(shape: &[u64], coordinates: &AxisCoordinates) -> Mapping {
     mapping
 }
 
+/// The black and white that the file asks for, where they are of the values of this array as they are.
+fn window(array: &dyn Array) -> Option<(f64, f64)> {
+    let facts = array.facts();
+    facts.window.filter(|(low, high)| facts.scaling.is_none() && low < high)
+}
+
 impl ArrayView {
     fn new(target: &Target, array: &Arc<dyn Array>) -> Self {
         let field_view = FieldView::new(array, &target.node);
         let array = field_view.array();
         let coordinates = field_view.coordinates(&*array);
         let mapping = first_look(array.shape(), &coordinates);
-        ArrayView {
+        let mut view = ArrayView {
             mode: Mode::usual(&*array, &mapping, &coordinates),
             mapping,
             dims: Dims::new(coordinates),
             choice: HeatMapSpec::default(),
+            window: window(&*array),
             maps: (ColorMap::default(), ColorMap::default()),
             photo: ImageSpec::default(),
             heat: SliceImage::default(),
@@ -234,7 +243,9 @@ impl ArrayView {
             radiological: None,
             field_view,
             array,
-        }
+        };
+        view.begin(ColorMap::default());
+        view
     }
 
     /// The modes that show something of this array.
@@ -299,6 +310,7 @@ impl ArrayView {
     fn look_anew(&mut self) {
         self.stop();
         self.array = self.field_view.array();
+        self.window = window(&*self.array);
         let coordinates = self.field_view.coordinates(&*self.array);
         if self.mapping.shape() != self.array.shape() {
             self.mapping = first_look(self.array.shape(), &coordinates);
@@ -314,8 +326,19 @@ impl ArrayView {
         self.volume.clear();
         self.whole.clear();
         if let ColorRange::Hand(..) = self.choice.range {
-            self.choice.range = ColorRange::MinMax;
+            self.choice.range = self.first_range();
         }
+    }
+
+    /// The colours that nobody chose: this map, or those that the file asks for.
+    fn begin(&mut self, usual: ColorMap) {
+        let grey = ColorMap::named("grey").filter(|_| self.window.is_some());
+        self.choice.map = grey.unwrap_or(usual);
+        self.choice.range = self.first_range();
+    }
+
+    fn first_range(&self) -> ColorRange {
+        self.window.map_or(ColorRange::MinMax, |(low, high)| ColorRange::Hand(low, high))
     }
 
     /// Lines are to run along this axis.
@@ -362,7 +385,7 @@ impl ArrayView {
         (self.mode, self.choice) = (look.mode, look.choice);
         if let ColorRange::Hand(..) = self.choice.range {
             // A range by hand belongs to the array for which it was set.
-            self.choice.range = ColorRange::MinMax;
+            self.choice.range = self.first_range();
         }
         self.hold();
     }
@@ -723,7 +746,7 @@ impl View for ArrayView {
     }
 
     fn prefer(&mut self, preferences: &Preferences) {
-        self.choice.map = preferences.sequential;
+        self.begin(preferences.sequential);
         self.maps = (preferences.sequential, preferences.diverging);
         let mode = match preferences.array {
             ArrayStart::Usual => return,

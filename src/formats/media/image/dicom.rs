@@ -272,8 +272,8 @@ impl Object {
         Ok(Some(scaling).filter(|scaling| fits && !scaling.is_identity()))
     }
 
-    /// The range of stored values that the object asks to be seen.
-    fn window(&self, task: &Task, scaling: Option<&Scaling>) -> Result<Option<(f64, f64)>> {
+    /// The range of values, after the rescale of the modality, that the object asks to be seen.
+    fn window(&self, task: &Task) -> Result<Option<(f64, f64)>> {
         let (centre, width) = (self.number(task, (0x28, 0x1050))?, self.number(task, (0x28, 0x1051))?);
         let (Some(centre), Some(width)) = (centre, width) else { return Ok(None) };
         if !(width >= 1.0 && width.is_finite() && centre.is_finite()) {
@@ -281,9 +281,14 @@ impl Object {
         }
         // PS3.3, section C.11.2.1.2: from centre − 0.5 − (width − 1) / 2 on, over width − 1.
         let (low, high) = (centre - 0.5 - (width - 1.0) / 2.0, centre - 0.5 + (width - 1.0) / 2.0);
+        Ok((low < high).then_some((low, high)))
+    }
+
+    /// That range of stored values.
+    fn stored_window(&self, task: &Task, scaling: Option<&Scaling>) -> Result<Option<(f64, f64)>> {
         let stored = |value: f64| scaling.map_or(value, |s| (value - s.offset) / s.scale);
-        let (a, b) = (stored(low), stored(high));
-        Ok((a != b).then_some((a.min(b), a.max(b))))
+        let ends = self.window(task)?.map(|(low, high)| (stored(low), stored(high)));
+        Ok(ends.map(|(a, b)| (a.min(b), a.max(b))).filter(|(low, high)| low < high))
     }
 
     /// The axes of rows and columns, in millimetres. Single pictures stand as they are stored, as radiologists look at
@@ -351,7 +356,7 @@ impl Object {
         }
         info.sides = self.sides(task)?;
         if layout.seen_channels() == 1 {
-            info.window = self.window(task, scaling.as_ref())?;
+            info.window = self.stored_window(task, scaling.as_ref())?;
         }
         self.time_frames(task, info)?;
         header.detail("colour type", layout.photometric.clone());

@@ -307,6 +307,7 @@ fn heat(view: &mut ArrayView, ui: &mut Ui) {
         RangeScope::Slice => None,
     };
     let summary = summary.or_else(|| pictured.known(&view.mapping.slice(false), view.choice.part));
+    let window = view.window;
     let (choice, scanning) = (&mut view.choice, view.whole.state());
     let words = match choice.scope {
         RangeScope::Array if !scanning.is_empty() => format!("{} of all: {scanning}", choice.range.words()),
@@ -323,7 +324,7 @@ fn heat(view: &mut ArrayView, ui: &mut Ui) {
             choice.range = if is_given { ColorRange::MinMax } else { choice.range };
             again = scope == RangeScope::Array;
         }
-        range_menu(ui, choice, summary.as_deref())
+        range_menu(ui, choice, summary.as_deref(), window)
     });
     if again {
         view.whole.retry();
@@ -443,7 +444,20 @@ fn scope_choices(ui: &mut Ui, now: Option<RangeScope>) -> Option<RangeScope> {
     picked
 }
 
-fn range_menu(ui: &mut Ui, choice: &mut HeatMapSpec, summary: Option<&ValueSummary>) {
+fn range_menu(
+    ui: &mut Ui,
+    choice: &mut HeatMapSpec,
+    summary: Option<&ValueSummary>,
+    window: Option<(f64, f64)>,
+) {
+    if let Some((low, high)) = window {
+        let of_file = ColorRange::Hand(low, high);
+        let words = format!("{}, as the file asks", of_file.words());
+        if ui.selectable_label(choice.range == of_file, words).clicked() {
+            choice.range = of_file;
+            ui.close();
+        }
+    }
     let fixed = [
         ColorRange::MinMax,
         ColorRange::Percent(0.1),

@@ -51,6 +51,7 @@ struct Slice {
     position: [f64; 3],
     instance: f64,
     scaling: Option<Scaling>,
+    window: Option<(f64, f64)>,
     placement: Option<Placement>,
     /// Millimetres from row to row, and from column to column.
     spacing: Vec<f64>,
@@ -213,6 +214,7 @@ fn member(task: &Task, file: &Source, name: &str) -> Result<Option<Member>> {
         position: position.unwrap_or_default(),
         instance: object.number(task, (0x20, 0x13))?.unwrap_or(0.0),
         scaling: object.scaling(task)?,
+        window: object.window(task)?.filter(|_| layout.samples == 1 && !layout.is_rendered()),
         spacing: object.numbers(task, (0x28, 0x30))?,
         placement,
         layout,
@@ -272,7 +274,10 @@ fn volume(folder: &Source, key: &Key, mut series: Series) -> Result<Node> {
         node.remarks.push("slices are rescaled each by its own factor: values are those after it".to_owned());
     }
     let files = series.slices.iter().map(|slice| file_node(folder, &slice.file)).collect();
-    let facts = ArrayFacts { axes, scaling: if same { scaling } else { None }, ..ArrayFacts::default() };
+    // Slices differ a little in what each asks for: a body is seen as its middle asks.
+    let window = series.slices.get(series.slices.len() / 2).and_then(|slice| slice.window);
+    let scaling = scaling.filter(|_| same);
+    let facts = ArrayFacts { axes, scaling, window, ..ArrayFacts::default() };
     for (name, text) in series.attributes {
         node = node.attribute(name, text);
     }

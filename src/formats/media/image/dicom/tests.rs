@@ -154,6 +154,8 @@ fn slices_of_a_folder_are_a_volume_in_order() {
     assert_eq!(axes[1], ("y", Some((20.0, 0.5)), Some(Heading::Posterior)));
     assert_eq!(axes[2], ("x", Some((10.0, 0.25)), Some(Heading::Left)));
     assert_eq!(facts.scaling.map(|scaling| scaling.scale), Some(2.0));
+    // The first of two windows, of values after the rescale.
+    assert_eq!(facts.window, Some((-160.0, 239.0)));
     // Each slice is higher by ten times its place.
     let column = Region::parse("[:, 0, 0]", volume.shape()).unwrap().0;
     let values = array::read(volume.as_ref(), &Task::new(), &column).unwrap();

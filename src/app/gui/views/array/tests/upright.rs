@@ -67,6 +67,28 @@ fn bodies_stand_upright_and_sides_can_be_switched() {
 }
 
 #[test]
+fn a_file_says_what_is_black_and_white() {
+    let mut harness = show(fixture("dicom_series/axial"));
+    let choice = |harness: &Harness<'_, ViewHarness>| harness.state().view.save()["choice"].clone();
+    let first = choice(&harness);
+    assert_eq!(
+        (&first["map"], &first["range"]["hand"]),
+        (&"grey".into(), &vec![-160.0, 239.0].into()),
+        "{first}"
+    );
+    harness.get_by_label_contains("Range of the colours").click();
+    settle(&mut harness);
+    harness.get_by_label("min–max").click();
+    settle(&mut harness);
+    assert_eq!(choice(&harness)["range"], "minmax");
+    harness.get_by_label_contains("Range of the colours").click();
+    settle(&mut harness);
+    harness.get_by_label_contains("as the file asks").click();
+    settle(&mut harness);
+    assert_eq!(choice(&harness), first);
+}
+
+#[test]
 fn arrows_move_the_frame_as_it_is_seen() {
     let mut harness = show(fixture("fits/sky.fits"));
     assert!(harness.state_mut().ask(&super::Request::Element(vec![2, 3])));
