@@ -96,7 +96,8 @@ pub(crate) enum Mode {
 pub(crate) struct PlaneSettings {
     pub(crate) mapping: Mapping,
     pub(crate) mode: Mode,
-    pub(crate) choice: HeatMapSpec,
+    /// The colours, where somebody chose them.
+    pub(crate) choice: Option<HeatMapSpec>,
 }
 
 /// What a session keeps.
@@ -164,6 +165,8 @@ struct ArrayView {
     mapping: Mapping,
     dims: Dims,
     choice: HeatMapSpec,
+    /// The colours that nobody chose.
+    first: HeatMapSpec,
     /// The black and white that the file asks for, of the values that are seen.
     window: Option<(f64, f64)>,
     /// The colours that heat maps begin with, and those with zero in the middle.
@@ -204,12 +207,6 @@ fn first_look(shape: &[u64], coordinates: &AxisCoordinates) -> Mapping {
     mapping
 }
 
-/// The black and white that the file asks for, where they are of the values of this array as they are.
-fn window(array: &dyn Array) -> Option<(f64, f64)> {
-    let facts = array.facts();
-    facts.window.filter(|(low, high)| facts.scaling.is_none() && low < high)
-}
-
 impl ArrayView {
     fn new(target: &Target, array: &Arc<dyn Array>) -> Self {
         let field_view = FieldView::new(array, &target.node);
@@ -221,7 +218,8 @@ impl ArrayView {
             mapping,
             dims: Dims::new(coordinates),
             choice: HeatMapSpec::default(),
-            window: window(&*array),
+            first: HeatMapSpec::default(),
+            window: field_view::window(&*array),
             maps: (ColorMap::default(), ColorMap::default()),
             photo: ImageSpec::default(),
             heat: SliceImage::default(),
@@ -310,7 +308,7 @@ impl ArrayView {
     fn look_anew(&mut self) {
         self.stop();
         self.array = self.field_view.array();
-        self.window = window(&*self.array);
+        self.window = field_view::window(&*self.array);
         let coordinates = self.field_view.coordinates(&*self.array);
         if self.mapping.shape() != self.array.shape() {
             self.mapping = first_look(self.array.shape(), &coordinates);
@@ -325,7 +323,9 @@ impl ArrayView {
         self.histogram.clear();
         self.volume.clear();
         self.whole.clear();
-        if let ColorRange::Hand(..) = self.choice.range {
+        if self.choice == self.first {
+            self.begin(self.maps.0);
+        } else if let ColorRange::Hand(..) = self.choice.range {
             self.choice.range = self.first_range();
         }
     }
@@ -335,6 +335,7 @@ impl ArrayView {
         let grey = ColorMap::named("grey").filter(|_| self.window.is_some());
         self.choice.map = grey.unwrap_or(usual);
         self.choice.range = self.first_range();
+        self.first = self.choice;
     }
 
     fn first_range(&self) -> ColorRange {
@@ -382,7 +383,8 @@ impl ArrayView {
         if !self.drawable() {
             return;
         }
-        (self.mode, self.choice) = (look.mode, look.choice);
+        self.mode = look.mode;
+        self.choice = look.choice.unwrap_or(self.choice);
         if let ColorRange::Hand(..) = self.choice.range {
             // A range by hand belongs to the array for which it was set.
             self.choice.range = self.first_range();
@@ -410,11 +412,13 @@ impl ArrayView {
     }
 
     fn share(&self, cx: &mut ViewCx<'_>) {
+        // What a file asks for is its own.
+        let choice = Some(self.choice).filter(|choice| *choice != self.first);
         let is_same = |look: &PlaneSettings| {
-            look.mapping == self.mapping && look.mode == self.mode && look.choice == self.choice
+            look.mapping == self.mapping && look.mode == self.mode && look.choice == choice
         };
         if !cx.workspace.mappings.get(self.array.shape()).is_some_and(is_same) {
-            let look = PlaneSettings { mapping: self.mapping.clone(), mode: self.mode, choice: self.choice };
+            let look = PlaneSettings { mapping: self.mapping.clone(), mode: self.mode, choice };
             cx.workspace.mappings.set(self.array.shape(), look);
         }
     }

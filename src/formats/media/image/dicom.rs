@@ -281,7 +281,7 @@ impl Object {
         }
         // PS3.3, section C.11.2.1.2: from centre − 0.5 − (width − 1) / 2 on, over width − 1.
         let (low, high) = (centre - 0.5 - (width - 1.0) / 2.0, centre - 0.5 + (width - 1.0) / 2.0);
-        Ok((low < high).then_some((low, high)))
+        Ok(Some((low, high)).filter(|_| low < high && low.is_finite() && high.is_finite()))
     }
 
     /// That range of stored values.

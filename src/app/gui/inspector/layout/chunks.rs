@@ -320,7 +320,6 @@ mod tests {
     use crate::gui::views::Subject;
     use crate::gui::views::array::{Mode, PlaneSettings};
     use gander::data::plane::Mapping;
-    use gander::data::plane::color::HeatMapSpec;
 
     /// Two planes of 3 × 600 chunks; the second of the second plane is missing.
     fn known() -> Known {
@@ -361,7 +360,7 @@ mod tests {
         let shape = [20, 30, 6000];
         let mut mapping = Mapping::new(&shape);
         mapping.parse(":, :, 5990").unwrap();
-        let look = PlaneSettings { mapping, mode: Mode::default(), choice: HeatMapSpec::default() };
+        let look = PlaneSettings { mapping, mode: Mode::default(), choice: None };
         mappings.set(&shape, look);
         let mut map = ChunkMap::default();
         let mut harness = Harness::builder()

@@ -89,6 +89,13 @@ impl FieldView {
     }
 }
 
+/// The black and white that the file asks for, where they are of the values of this array as they are.
+pub(super) fn window(array: &dyn Array) -> Option<(f64, f64)> {
+    let facts = array.facts();
+    let fits = |low: f64, high: f64| low.is_finite() && high.is_finite() && low < high;
+    facts.window.filter(|(low, high)| facts.scaling.is_none() && fits(*low, *high))
+}
+
 /// What a session keeps.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::super::super::harness::{picture, settle};
 use super::made::Described;
-use super::{Harness, ViewHarness, fixture, plain, show};
+use super::{Content, Harness, ViewHarness, bench_with, fixture, plain, show};
 
 /// What the status bar says of the corners of the picture: upper left, upper right, lower left.
 fn corners(harness: &mut Harness<'_, ViewHarness>) -> [String; 3] {
@@ -86,6 +86,28 @@ fn a_file_says_what_is_black_and_white() {
     harness.get_by_label_contains("as the file asks").click();
     settle(&mut harness);
     assert_eq!(choice(&harness), first);
+    // What is stored is another scale; and back.
+    let words = |harness: &Harness<'_, ViewHarness>| choice(harness)["range"].to_string();
+    for (way, range) in [("stored values", "\"minmax\""), ("scaled values", "{\"hand\":[-160.0,239.0]}")] {
+        harness.get_by_label_contains("Scale, offset and missing values").click();
+        settle(&mut harness);
+        harness.get_by_label(way).click();
+        settle(&mut harness);
+        assert_eq!(words(&harness), range, "{way}");
+    }
+}
+
+#[test]
+fn what_a_file_asks_for_is_its_own() {
+    let series = fixture("dicom_series/axial");
+    let plainly = || plain(DType::U8, &[4, 16, 24], vec![1; 1536]);
+    let map = |harness: &Harness<'_, ViewHarness>| harness.state().view.save()["choice"]["map"].clone();
+    let usual = map(&show(plainly()));
+    let shown = show(series.clone());
+    let after = bench_with("b", Content::Array(plainly()), shown.state().workspace.mappings.clone());
+    assert_eq!((map(&shown), map(&after)), ("grey".into(), usual));
+    let after = bench_with("b", Content::Array(series), show(plainly()).state().workspace.mappings.clone());
+    assert_eq!(map(&after), "grey");
 }
 
 #[test]
