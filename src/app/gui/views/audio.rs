@@ -589,7 +589,7 @@ impl View for AudioView {
             && let Some(peaks) = self.peaks.peek(&()).ready()
         {
             let key = self.key_of_waveform.clone();
-            let spec = JobSpec::view("keeping the waveform");
+            let spec = JobSpec::scan("keeping the waveform");
             self.is_kept.get(cx.jobs, &(), spec, move |task| {
                 waveform_cache::keep(&key, &peaks, task);
                 Ok(())

@@ -70,7 +70,7 @@ pub(super) fn peaks(
     kept.map_or_else(|| Peaks::build(array, task, show), Ok)
 }
 
-/// Keeps a pyramid, if it is not there already.
+/// Keeps a pyramid, if it is not there already as it is.
 pub(super) fn keep(key: &WaveformKey, peaks: &Peaks, task: &Task) {
     if let Some(cache) = CACHE.as_ref() {
         keep_in(cache, key, peaks, task);
@@ -86,8 +86,8 @@ fn keep_in(cache: &FileCache, key: &WaveformKey, peaks: &Peaks, task: &Task) {
     // Not for a file that is another one by now.
     if let Some(name) = key.name()
         && key.name_now().as_deref() == Some(name)
-        && cache.read(task, name, sound::KEPT).is_none()
         && let Some(bytes) = peaks.to_bytes()
+        && cache.read(task, name, sound::KEPT).as_deref() != Some(&bytes[..])
     {
         cache.keep(name, &bytes);
     }
@@ -114,6 +114,10 @@ mod tests {
         let read = kept(&cache, &key("/"), array.as_ref(), &task).unwrap();
         assert_eq!(read.columns(0, 0.0..400.0, 10), peaks.columns(0, 0.0..400.0, 10));
         assert!(kept(&cache, &key("/other"), array.as_ref(), &task).is_none());
+        // What is damaged is made again.
+        cache.keep(key("/").name().unwrap(), b"no pyramid");
+        assert!(kept(&cache, &key("/"), array.as_ref(), &task).is_none());
+        keep_in(&cache, &key("/"), &peaks, &task);
         let before = key("/");
         assert!(kept(&cache, &before, array.as_ref(), &task).is_some());
         fs::OpenOptions::new().append(true).open(&file).and_then(|file| file.set_len(2_000)).unwrap();
