@@ -356,13 +356,15 @@ impl TableColumns {
             let rows = table_groups(table, task, &columns, &mut each)?;
             return Ok((found, rows));
         };
-        let stats = gander::data::stats::table(table, task, &columns)?;
-        let mut counted = histograms(table, task, &columns, &stats, Binning::Exactly(bins))?.into_iter();
-        let mut rest = stats.columns.into_iter();
-        while rest.len() > 0 {
-            found.add(rest.by_ref().take(TOGETHER), &mut names, &mut || counted.next().flatten());
+        let mut rows = None;
+        for some in columns.chunks(TOGETHER) {
+            let stats = gander::data::stats::table(table, task, some)?;
+            let mut counted = histograms(table, task, some, &stats, Binning::Exactly(bins))?.into_iter();
+            rows = Some(stats.rows);
+            found.add(stats.columns.into_iter(), &mut names, &mut || counted.next().flatten());
         }
-        Ok((found, stats.rows))
+        let rows = rows.map_or_else(|| table.count(task), Ok)?;
+        Ok((found, rows))
     }
 
     /// Adds columns with these names and, where they have any, histograms.

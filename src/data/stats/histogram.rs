@@ -243,6 +243,10 @@ pub fn histograms(
             let counter = counter(stats, &value_type(table, column), binning);
             counters.extend(counter.map(|counter| (column, (place, inferred, counter))));
         }
+        if counters.is_empty() {
+            task.advance(stats.rows)?;
+            continue;
+        }
         let places: Vec<usize> = counters.iter().map(|(_, (place, ..))| *place).collect();
         let counted =
             fold_columns(task, table, stats.rows, counters, |(_, inferred, counter), array, times| {

@@ -116,8 +116,8 @@ fn bounded(
     Ok(rows)
 }
 
-/// Counts the different values of the arrays that wait, some rows of all columns at a time: so what comes out depends
-/// neither on threads nor on the order of columns.
+/// Counts the different values of the arrays that wait, some rows of all columns at a time: so what comes out of the
+/// same steps depends neither on threads nor on the order of columns.
 fn share(folds: &mut [&mut ColumnFold], bounds: &Bounds) {
     let mut open: Vec<&mut ColumnFold> = Vec::with_capacity(folds.len());
     open.extend(folds.iter_mut().map(|fold| &mut **fold).filter(|fold| fold.distinct.is_counting()));
