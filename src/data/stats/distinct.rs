@@ -16,13 +16,13 @@ pub(super) const ALL: usize = MOST << 7;
 
 /// The different values of a column, as far as they are counted.
 pub(super) struct DistinctValues {
-    seen: HashSet<Key, Seed>,
-    state: State,
+    seen: HashSet<ValueKey, SeededHash>,
+    state: CountState,
 }
 
 /// How far counting came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum CountState {
     Counting,
     /// There are more than so many.
     Over(usize),
@@ -32,12 +32,12 @@ enum State {
 
 impl DistinctValues {
     pub(super) fn new() -> Self {
-        DistinctValues { seen: HashSet::default(), state: State::Counting }
+        DistinctValues { seen: HashSet::default(), state: CountState::Counting }
     }
 
     /// Whether further values are counted.
     pub(super) fn is_counting(&self) -> bool {
-        self.state == State::Counting
+        self.state == CountState::Counting
     }
 
     /// How many values are kept.
@@ -48,7 +48,7 @@ impl DistinctValues {
     /// Counts the values of an array that were not seen yet, until there are more than `most`.
     pub(super) fn add(&mut self, array: &ArrayRef, most: usize) {
         if array.data_type().is_nested() {
-            self.end(State::Uncountable);
+            self.end(CountState::Uncountable);
         }
         if !self.is_counting() {
             return;
@@ -93,16 +93,16 @@ impl DistinctValues {
         // Runs of one value are common, and comparing costs less than hashing.
         let mut before: Option<&[u8]> = None;
         for value in values {
-            let Some(bytes) = value else { return self.end(State::Uncountable) };
-            if before != value && self.seen.insert(Key::of(bytes, seeds)) && self.seen.len() > most {
-                return self.end(State::Over(most));
+            let Some(bytes) = value else { return self.end(CountState::Uncountable) };
+            if before != value && self.seen.insert(ValueKey::of(bytes, seeds)) && self.seen.len() > most {
+                return self.end(CountState::Over(most));
             }
             before = value;
         }
     }
 
     /// No more is counted: what was kept for it goes.
-    fn end(&mut self, state: State) {
+    fn end(&mut self, state: CountState) {
         if self.is_counting() {
             self.state = state;
             self.seen = HashSet::default();
@@ -112,9 +112,9 @@ impl DistinctValues {
     /// How many there are; `None` where they cannot be compared.
     pub(super) fn count(&self) -> Option<Distinct> {
         match self.state {
-            State::Counting => Some(Distinct::Exactly(self.seen.len() as u64)),
-            State::Over(most) => Some(Distinct::AtLeast(most as u64)),
-            State::Uncountable => None,
+            CountState::Counting => Some(Distinct::Exactly(self.seen.len() as u64)),
+            CountState::Over(most) => Some(Distinct::AtLeast(most as u64)),
+            CountState::Uncountable => None,
         }
     }
 }
@@ -143,21 +143,21 @@ pub(super) fn level(counts: &[usize], more: usize, all: usize) -> usize {
 /// What stands for a value in 16 bytes: up to 15 bytes these and how many they are, of longer ones 120 bits of hashes,
 /// which nobody can make equal without knowing the seeds.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Key(u64, u64);
+struct ValueKey(u64, u64);
 
-impl Key {
+impl ValueKey {
     fn of(bytes: &[u8], seeds: [u64; 2]) -> Self {
         let (words, rest) = bytes.as_chunks::<8>();
         let tag = (bytes.len() as u64) << 56;
         match words {
-            [] => Key(short(rest), tag),
-            [word] => Key(u64::from_le_bytes(*word), short(rest) | tag),
-            _ => Key(hashed(seeds[0], bytes), hashed(seeds[1], bytes) | 0xff << 56),
+            [] => ValueKey(short(rest), tag),
+            [word] => ValueKey(u64::from_le_bytes(*word), short(rest) | tag),
+            _ => ValueKey(hashed(seeds[0], bytes), hashed(seeds[1], bytes) | 0xff << 56),
         }
     }
 }
 
-impl Hash for Key {
+impl Hash for ValueKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write_u64(self.0);
         state.write_u64(self.1);
@@ -167,26 +167,26 @@ impl Hash for Key {
 /// Hashes for counting: a few instructions for eight bytes. The seeds differ from run to run, so that no file can be
 /// made to collide.
 #[derive(Clone)]
-struct Seed([u64; 2]);
+struct SeededHash([u64; 2]);
 
-impl Default for Seed {
+impl Default for SeededHash {
     fn default() -> Self {
         let random = std::hash::RandomState::new();
-        Seed([random.hash_one(0), random.hash_one(1)])
+        SeededHash([random.hash_one(0), random.hash_one(1)])
     }
 }
 
-impl BuildHasher for Seed {
-    type Hasher = Mixer;
+impl BuildHasher for SeededHash {
+    type Hasher = SeededHasher;
 
-    fn build_hasher(&self) -> Mixer {
-        Mixer(self.0[0])
+    fn build_hasher(&self) -> SeededHasher {
+        SeededHasher(self.0[0])
     }
 }
 
-struct Mixer(u64);
+struct SeededHasher(u64);
 
-impl Hasher for Mixer {
+impl Hasher for SeededHasher {
     fn write(&mut self, bytes: &[u8]) {
         self.0 = hashed(self.0, bytes);
     }

@@ -66,9 +66,9 @@ fn silent(_: f64, _: usize, start: &mut dyn FnMut(f64, usize) -> SampleQueue) ->
 }
 
 /// An array that knows the most bytes that were asked for at once.
-struct Counted(Arc<dyn Array>, AtomicU64);
+struct CountedArray(Arc<dyn Array>, AtomicU64);
 
-impl Array for Counted {
+impl Array for CountedArray {
     fn dtype(&self) -> &DType {
         self.0.dtype()
     }
@@ -160,7 +160,7 @@ fn a_loop_begins_anew_until_it_is_stopped() {
 fn a_rate_that_cannot_be_reads_little_at_a_time() {
     let _turn = TURN.lock();
     let playback = Playback { rate: 4e9, ..ramp(3_000_000) };
-    let counted = Counted(playback.array.clone(), AtomicU64::new(0));
+    let counted = CountedArray(playback.array.clone(), AtomicU64::new(0));
     let array = Arc::new(counted);
     let player = Player::start(Playback { array: array.clone(), ..playback }, silent);
     ended(&player);
