@@ -6,7 +6,7 @@ use super::json::{self, Object};
 use super::meta::{self, ArrayMeta};
 use super::ome;
 use super::python;
-use crate::bytes::display::natural_order;
+use crate::bytes::display::{self, natural_order};
 use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
@@ -37,6 +37,8 @@ struct Known {
     documents: HashMap<String, Json>,
     /// Names of the nodes below each group.
     children: HashMap<String, BTreeSet<String>>,
+    /// How many keys name no node inside of the store, and one of them.
+    outside: (u64, Option<String>),
 }
 
 /// What lies at a path.
@@ -170,6 +172,8 @@ impl Known {
                 _ => key.as_str(),
             };
             if !node.is_empty() && !is_inside(node) {
+                self.outside.0 += 1;
+                self.outside.1.get_or_insert_with(|| key.clone());
                 continue;
             }
             let full = if version == 2 { join(path, key) } else { join(&join(path, key), "zarr.json") };
@@ -184,6 +188,23 @@ impl Known {
                 below = group.to_owned();
             }
         }
+    }
+}
+
+impl Known {
+    /// What of the metadata is not shown, and why.
+    fn remark(&self) -> Option<String> {
+        let (count, first) = (self.outside.0, self.outside.1.as_ref()?);
+        let shown: String = first.chars().take(80).collect();
+        Some(match count {
+            1 => format!(
+                "the key {shown:?} of the consolidated metadata names no node in here; it is left out"
+            ),
+            _ => format!(
+                "{} keys of the consolidated metadata name no nodes in here, as {shown:?}; they are left out",
+                display::count(count)
+            ),
+        })
     }
 }
 
@@ -284,6 +305,10 @@ fn group_node(task: &Task, hierarchy: &Hierarchy, path: &str, name: &str, group:
     let label = ome::label(&group.attributes).or_else(|| grouped::label(&attributes));
     let mut node = Node::new(name, label.unwrap_or("group"));
     node.attributes = attributes;
+    // Those of a group's own metadata are said where that is.
+    if group.consolidated.is_some() && hierarchy.known.is_none() {
+        node.remarks.extend(inner.known.as_ref().and_then(|known| known.remark()));
+    }
     grouped::complete(task, &GroupOf { hierarchy: &inner, path }, &mut node)?;
     match ome::image(task, &inner, path, &group.attributes).unless_cancelled()? {
         Ok(Some(image)) => node.content = Some(Content::Image(image)),
