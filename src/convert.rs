@@ -26,7 +26,7 @@ mod values;
 mod verify;
 
 use destination::Destination;
-pub use items::{Around, Item, NamedFiles, Selection, gather};
+pub use items::{Around, Item, NamedFiles, Selection, gather, unread};
 pub use layout::{LAYOUT, has_layouts};
 pub use targets::{TARGETS, Target};
 pub use values::{CAST, DTYPE, VALUES, is_choice};
@@ -278,6 +278,11 @@ impl Plan {
         parts: &mut Parts,
         losses: &mut Vec<Loss>,
     ) -> Result<()> {
+        if let Some(problem) = &item.problem {
+            let what = format!("not all of it can be read: {}", problem.message());
+            let name = if self.items.len() > 1 { item.name.as_str() } else { "" };
+            losses.push(loss(LossKind::Missing, what).at(name));
+        }
         let mut chosen = values::chosen(item, self.target, &self.options, losses);
         let content = match self.with_files(&chosen, losses) {
             Content::Array(array) if self.long => {

@@ -54,6 +54,7 @@ use crate::bytes::error::Result;
 use crate::bytes::task::Task;
 use crate::data::adapt::Typed;
 use crate::data::content::Table;
+use crate::data::node::Node;
 use crate::data::open::Document;
 use catalog::{Catalog, TypeOverrides};
 use datafusion::execution::memory_pool::{FairSpillPool, MemoryPool, TrackConsumersPool};
@@ -125,6 +126,12 @@ impl Engine {
     /// All tables, in the order in which they were added.
     pub fn tables(&self) -> Vec<Registered> {
         self.catalog.known()
+    }
+
+    /// The nodes of the files that the last statement named itself, with what it calls them: what is wrong with them is
+    /// wrong with the result, too ([`Node::problem_now`]).
+    pub fn named_nodes(&self) -> Vec<(String, Arc<Node>)> {
+        self.catalog.visited_nodes()
     }
 
     /// The names of all functions, sorted.

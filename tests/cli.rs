@@ -170,6 +170,40 @@ fn files_that_cannot_be_read_say_why() {
 }
 
 #[test]
+fn what_cannot_be_read_of_a_file_is_said_with_what_can() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/arrow");
+    let cut = root.join("malformed/cut_in_second_batch.arrows");
+    let (cut, out) = (cut.to_str().unwrap(), folder.path().join("out.parquet"));
+    let out = out.to_str().unwrap();
+    let of_file = format!("SELECT count(*) AS n FROM '{cut}'");
+    let whole = "SELECT count(*) AS n FROM cut_in_second_batch";
+    for (args, shown) in [
+        (vec!["show", cut], "16 of 16 rows"),
+        (vec!["stats", cut], "rows     16"),
+        (vec!["query", whole, cut], "16"),
+        (vec!["query", &of_file], "16"),
+    ] {
+        let (said, errors, status) = run(&args);
+        assert!(said.contains(shown) && errors.contains("it may be cut off"), "{args:?}: {said}{errors}");
+        assert_eq!((errors.lines().count(), status), (1, Some(1)), "{args:?}: {errors}");
+    }
+    for further in [vec![], vec!["--query", &of_file]] {
+        let convert = [vec!["convert", cut, out], further].concat();
+        let (_, errors, status) = run(&convert);
+        assert!(errors.contains("not all of it can be read: malformed"), "{errors}");
+        assert!(status == Some(1) && !Path::new(out).exists(), "{errors}");
+    }
+    let (_, errors, status) = run(&["convert", cut, out, "--allow-loss"]);
+    assert!(status == Some(0) && errors.contains("not all of it can be read: malformed"), "{errors}");
+    assert!(run(&["show", out]).0.contains("16 of 16 rows"));
+    // A file of intact rows says nothing of the kind.
+    let intact = root.join("codec_none.arrows");
+    let (_, errors, status) = run(&["show", intact.to_str().unwrap()]);
+    assert_eq!((errors.as_str(), status), ("", Some(0)));
+}
+
+#[test]
 fn what_is_inside_an_archive_is_reached_by_its_path() {
     let fixture = |name: &str| format!("{}/fixtures/{name}", env!("CARGO_MANIFEST_DIR"));
     for (file, node) in [

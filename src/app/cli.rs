@@ -307,6 +307,15 @@ pub(crate) fn aligned(rows: &[Vec<String>]) -> Vec<String> {
     rows.iter().map(line).collect()
 }
 
+/// Says on stderr what is wrong with a node whose values were read all the same, known before or found meanwhile; whether
+/// some of them are missing for it.
+pub(crate) fn wrong(node: &Node, path: &str) -> bool {
+    if let Some(problem) = &node.problem {
+        eprintln!("{}", problem.clone().in_file(path));
+    }
+    found(node, path) || node.problem.is_some()
+}
+
 /// Says on stderr what was found wrong with a node while its values were read; whether some of them are
 /// missing for it.
 pub(crate) fn found(node: &Node, path: &str) -> bool {

@@ -33,6 +33,8 @@ pub struct Item {
     pub files: Option<NamedFiles>,
     /// Whether it shows attributes of what it lies in, and nothing else.
     pub shows_attributes: bool,
+    /// Why not all of its content can be read, where that is so: a file that is cut off, a part that is not there.
+    pub problem: Option<Error>,
     /// What it lies in, where that goes along; all that were gathered together have the same.
     pub around: Arc<Around>,
 }
@@ -107,7 +109,7 @@ impl Item {
     /// Content with nothing around it.
     pub fn new(name: impl Into<String>, content: Content, attributes: Attributes) -> Self {
         let (shows_attributes, around) = (false, Arc::default());
-        Item { name: name.into(), content, attributes, files: None, shows_attributes, around }
+        Item { name: name.into(), content, attributes, files: None, shows_attributes, problem: None, around }
     }
 }
 
@@ -127,7 +129,8 @@ pub fn gather(task: &Task, source: &Source, node: &Arc<Node>, path: &str) -> Res
         };
         let files = NamedFiles::find(task, source, path, &node)?;
         let around = Arc::new(Around { framework: framework(task, source), ..Around::default() });
-        return Ok(vec![Item { files, around, ..Item::new(name, content.clone(), Attributes::of(&node)) }]);
+        let item = Item::new(name, content.clone(), Attributes::of(&node));
+        return Ok(vec![Item { files, around, problem: unread(&node), ..item }]);
     }
     let (mut found, mut around) = (Vec::new(), Around::default());
     around.groups.push((String::new(), Attributes::of(&node)));
@@ -218,7 +221,7 @@ fn sort(name: &str, node: &Node, found: &mut Vec<Item>, around: &mut Around) {
         Some(content) => {
             let shows_attributes = node.shows_attributes;
             let item = Item::new(name, content.clone(), Attributes::of(node));
-            found.push(Item { shows_attributes, ..item });
+            found.push(Item { shows_attributes, problem: unread(node), ..item });
         }
         None if node.scalar.as_ref().is_some_and(is_small) => {
             let scalar = node.scalar.clone().unwrap_or_default();
@@ -233,6 +236,12 @@ fn sort(name: &str, node: &Node, found: &mut Vec<Item>, around: &mut Around) {
         None if node.separator != "/" && node.attributes.is_empty() => {}
         None => around.groups.push((name.to_owned(), Attributes::of(node))),
     }
+}
+
+/// Why not all of a node's content can be read, where that is known. Bytes and text are whole whatever their format says of them.
+pub fn unread(node: &Node) -> Option<Error> {
+    let is_whole = matches!(node.content, Some(Content::Bytes(_) | Content::Text(_)));
+    node.problem.clone().filter(|_| !is_whole)
 }
 
 /// Which part of the items is converted.

@@ -333,7 +333,7 @@ impl Told<'_> {
         };
         let of_values = |loss: &Loss| match loss.kind {
             K::Type | K::Null | K::Nan | K::Zone | K::Precision | K::Nesting | K::Scale | K::Order => true,
-            K::Attribute | K::Name | K::Chunks | K::Metadata => false,
+            K::Attribute | K::Name | K::Chunks | K::Metadata | K::Missing => false,
         };
         self.losses.iter().filter(is_of).any(|loss| of_values(loss))
     }

@@ -2,6 +2,7 @@
 
 use super::diagnostic::{Failure, SqlDiagnostic, nearest};
 use super::glob;
+use crate::bytes::display::natural_order;
 use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
@@ -76,8 +77,8 @@ impl Entry {
 pub(super) struct Catalog {
     folders: Vec<PathBuf>,
     entries: RwLock<Vec<Entry>>,
-    /// Files that statements named, by their text.
-    visited: Mutex<HashMap<String, Entry>>,
+    /// Files that statements named, by their text, each with the node that holds the table.
+    visited: Mutex<HashMap<String, (Entry, Arc<Node>)>>,
     /// What is known of tables that were filtered.
     guesses: Mutex<Vec<(Weak<dyn Table>, TypeOverrides)>>,
 }
@@ -178,6 +179,15 @@ impl Catalog {
         self.visited.lock().clear();
     }
 
+    /// The nodes whose tables the last statement read, with what it calls them, in the order of that.
+    pub(super) fn visited_nodes(&self) -> Vec<(String, Arc<Node>)> {
+        let visited = self.visited.lock();
+        let mut nodes: Vec<_> =
+            visited.iter().map(|(text, (_, node))| (text.clone(), node.clone())).collect();
+        nodes.sort_by(|a, b| natural_order(&a.0, &b.0));
+        nodes
+    }
+
     /// What a statement means by `text`: a table, or (`quoted`, or where there is such a file) a path.
     ///
     /// # Errors
@@ -186,7 +196,7 @@ impl Catalog {
         if !quoted && let Some(entry) = self.find(text) {
             return Ok(entry);
         }
-        if let Some(entry) = self.visited.lock().get(text) {
+        if let Some((entry, _)) = self.visited.lock().get(text) {
             return Ok(entry.clone());
         }
         let (files, found) = self.files(task, text)?;
@@ -196,13 +206,13 @@ impl Catalog {
         let (path, node) = found;
         // What a pattern finds keeps what its folders say of it, be it one file or many.
         let parted = |file: &PathBuf| node.is_empty() && !partition::of_path(file).is_empty();
-        let table = match glob::is_pattern(path) && files.iter().any(parted) {
-            true => open::table_of(&crate::formats::together(task, &files)?)?,
+        let (table, holder) = match glob::is_pattern(path) && files.iter().any(parted) {
+            true => all_of(task, &files)?,
             false => table_at(task, &files, node)?,
         };
         let name = stem(files.first().map(|f| f.to_string_lossy()).unwrap_or_default().as_ref());
         let entry = Entry::new(name, table, &[]);
-        self.visited.lock().insert(text.to_owned(), entry.clone());
+        self.visited.lock().insert(text.to_owned(), (entry.clone(), holder));
         Ok(entry)
     }
 
@@ -253,26 +263,39 @@ impl Catalog {
     }
 }
 
-/// The table that one file, a node of it, or several files together are.
-fn table_at(task: &Task, files: &[PathBuf], node: &str) -> Result<Arc<dyn Table>> {
-    let [path] = files else { return open::table_of(&crate::formats::together(task, files)?) };
+/// The table that files are together, and the node that holds it.
+fn all_of(task: &Task, files: &[PathBuf]) -> Result<(Arc<dyn Table>, Arc<Node>)> {
+    let document = crate::formats::together(task, files)?;
+    Ok((open::table_of(&document)?, document.root.clone()))
+}
+
+/// The table that one file, a node of it, or several files together are, and the node that holds it.
+fn table_at(task: &Task, files: &[PathBuf], node: &str) -> Result<(Arc<dyn Table>, Arc<Node>)> {
+    let [path] = files else { return all_of(task, files) };
     let named = |e: Error| e.in_file(path.display());
     let document = crate::formats::open(task, path, &Options::default())?;
     if !node.is_empty() {
         let found = document.root.find(task, node).map_err(named)?;
         if found.is_none() && node == PARAMETERS && document.format.holds_weights {
-            return parameters(task, &document).map_err(named);
+            return parameters(task, &document).map(|table| (table, document.root.clone())).map_err(named);
         }
         let found = found.ok_or_else(|| named(Error::io(format!("there is no node {node:?} in it"))))?;
         let table = found.content.as_ref().and_then(|content| as_table(&found.name, content));
-        return table.ok_or_else(|| named(Error::unsupported(format!("{node} is no table"))));
+        let table = table.ok_or_else(|| named(Error::unsupported(format!("{node} is no table"))))?;
+        return Ok((table, found));
     }
     let mut inside = tables_in(task, &document).map_err(named)?;
     match inside.len() {
         // Of a model all tensors are told of.
-        n if n > 1 && document.format.holds_weights => parameters(task, &document).map_err(named),
+        n if n > 1 && document.format.holds_weights => {
+            Ok((parameters(task, &document).map_err(named)?, document.root.clone()))
+        }
         // What a file is as a whole comes first; what lies beside that is named.
-        n if n == 1 || inside.first().is_some_and(|(path, _)| path.is_empty()) => Ok(inside.remove(0).1),
+        n if n == 1 || inside.first().is_some_and(|(path, _)| path.is_empty()) => {
+            let (path, table) = inside.remove(0);
+            let holder = document.root.find(task, &path).unless_cancelled()?.ok().flatten();
+            Ok((table, holder.unwrap_or_else(|| document.root.clone())))
+        }
         0 => Err(named(document.root.problem.clone().unwrap_or_else(|| {
             Error::unsupported(format!("there is no table in this file ({})", document.format.name))
         }))),

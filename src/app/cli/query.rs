@@ -108,7 +108,8 @@ fn work(args: &Args, task: &Task, rows: Option<Range<u64>>) -> anyhow::Result<Ex
             answer.elapsed().as_secs_f64()
         );
     }
-    let cut = nodes.iter().filter(|(node, path)| super::found(node, path)).count();
+    let named = engine.named_nodes().into_iter().map(|(path, node)| (node, path));
+    let cut = nodes.into_iter().chain(named).filter(|(node, path)| super::wrong(node, path)).count();
     if cut > 0 { done.map(|_| ExitCode::from(1)) } else { done }
 }
 
@@ -123,15 +124,19 @@ pub(crate) fn result_of<'a>(
     opening: &super::OpenArgs,
 ) -> Result<Item, super::Stop> {
     let engine = Engine::new(Settings::default(), Vec::new());
+    let mut nodes = Vec::new();
     for target in targets {
-        add(task, &engine, target, opening)?;
+        let path = super::split_target(target).0.display().to_string();
+        nodes.push((path, add(task, &engine, target, opening)?));
     }
     let answer = engine.run(task, sql, |_| {}).map_err(|failure| match failure {
         Failure::Sql(mistake) => super::Stop::Usage(format!("SQL: {mistake}")),
         Failure::Run(error) => super::Stop::Failed(error),
     })?;
+    nodes.extend(engine.named_nodes());
+    let problem = nodes.iter().find_map(|(path, node)| Some(node.problem.clone()?.in_file(path)));
     let table: Arc<dyn Table> = answer;
-    Ok(Item::new("query", Content::Table(table), Default::default()))
+    Ok(Item { problem, ..Item::new("query", Content::Table(table), Default::default()) })
 }
 
 fn settings(args: &Args) -> Settings {

@@ -106,7 +106,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         // A closed pipe is no error.
         Err(_) if out.is_closed() => Ok(ExitCode::SUCCESS),
         Ok(()) => {
-            let cut = super::found(&node, &path);
+            let cut = super::wrong(&node, &path);
             let status = super::status(&document);
             Ok(if cut { ExitCode::from(1) } else { status })
         }

@@ -80,7 +80,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             }
         }
     }
-    Ok(if report.broken { ExitCode::from(1) } else { super::status(&document) })
+    for problem in &report.cut {
+        eprintln!("{}", problem.clone().in_file(&path));
+    }
+    Ok(if report.broken || !report.cut.is_empty() { ExitCode::from(1) } else { super::status(&document) })
 }
 
 /// How it is said.
@@ -100,6 +103,8 @@ struct Report {
     count: usize,
     /// Whether something could not be read.
     broken: bool,
+    /// Why statistics stand for less than there should be.
+    cut: Vec<Error>,
 }
 
 impl Report {
@@ -108,7 +113,7 @@ impl Report {
             Style::Json => format!("{{\"path\":{},\"nodes\":[", json!(path)),
             Style::Text | Style::Rows(_) => String::new(),
         };
-        Report { style, bins, said, count: 0, broken: false }
+        Report { style, bins, said, count: 0, broken: false, cut: Vec::new() }
     }
 
     /// Passes over a node, or over every data node below it.
@@ -122,6 +127,9 @@ impl Report {
                 task.set_message(path);
                 let (entry, columns) = entry(task, node, path, self.bins)?;
                 self.add(&entry, columns);
+                // What was counted is not all that there should be.
+                let cut = node.problem.clone().filter(|_| entry.get("error").is_none());
+                self.cut.extend(cut.map(|problem| problem.in_node(path)));
             } else if let Some(problem) = node.problem.as_ref().filter(|p| p.kind() == ErrorKind::Bug) {
                 // What it would be is not known, but that it could not be read is.
                 let kind = node.kind().word();

@@ -53,6 +53,8 @@ pub enum LossKind {
     Metadata,
     /// What stored numbers stand for; the coordinates of dimensions.
     Scale,
+    /// What of the source cannot be read.
+    Missing,
 }
 
 impl LossKind {
@@ -71,6 +73,7 @@ impl LossKind {
             LossKind::Chunks => "chunks",
             LossKind::Metadata => "metadata",
             LossKind::Scale => "scale",
+            LossKind::Missing => "missing",
         }
     }
 

@@ -624,7 +624,11 @@ fn part_items(task: &Task, name: String, data: Data, target: Option<&Target>) ->
         _ => None,
     };
     let items = items_of(name, data, Attributes::of(node));
-    Ok(items.into_iter().map(|item| Item { files: files.clone(), ..item }).collect())
+    let problem = convert::unread(node);
+    Ok(items
+        .into_iter()
+        .map(|item| Item { files: files.clone(), problem: problem.clone(), ..item })
+        .collect())
 }
 
 /// The same without files.
