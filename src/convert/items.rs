@@ -238,7 +238,8 @@ fn sort(name: &str, node: &Node, found: &mut Vec<Item>, around: &mut Around) {
     }
 }
 
-/// Why not all of a node's content can be read, where that is known. Bytes and text are whole whatever their format says of them.
+/// Why not all of a node's content can be read, where that is known. Bytes and text are whole whatever their format says
+/// of them.
 pub fn unread(node: &Node) -> Option<Error> {
     let is_whole = matches!(node.content, Some(Content::Bytes(_) | Content::Text(_)));
     node.problem.clone().filter(|_| !is_whole)
