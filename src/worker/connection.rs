@@ -25,6 +25,9 @@ use std::time::{Duration, Instant};
 
 /// How long those who wait look at nothing but the channel.
 const LOOK: Duration = Duration::from_millis(10);
+/// Of a longer time between two looks no more than this counts as silence: this program itself was stopped (Ctrl+Z), or
+/// had no processor, and the worker with it.
+const LONGEST_LOOK: Duration = Duration::from_millis(100);
 /// Things that nobody has any more are told in such numbers.
 const RELEASED: usize = 64;
 
@@ -103,6 +106,19 @@ struct Waiting {
     dead: Option<Failure>,
     /// When it was too slow for a thread that draws.
     slow: Option<Instant>,
+    /// When somebody looked last whether there is an answer.
+    looked: Option<Instant>,
+}
+
+impl Waiting {
+    /// Notes that somebody looks, and takes the time in which nobody could from the silence of what is waited for.
+    fn look(&mut self, now: Instant) {
+        let before = self.looked.replace(now).unwrap_or(now);
+        let unseen = now.saturating_duration_since(before).saturating_sub(LONGEST_LOOK);
+        if unseen > Duration::ZERO {
+            self.slots.values_mut().for_each(|slot| slot.sign = now.min(slot.sign + unseen));
+        }
+    }
 }
 
 /// A worker with its document.
@@ -236,6 +252,7 @@ impl Connection {
     /// The answer to a request, where there is one; ends a worker that has given no sign for too long.
     fn arrived(&self, id: u64) -> Option<Result<Answer, Failure>> {
         let mut waiting = self.waiting.lock();
+        waiting.look(Instant::now());
         let slot = waiting.slots.get(&id)?;
         if let Some(answer) = &slot.answer {
             let answer = answer.clone().map_err(Failure::Error);
@@ -523,4 +540,32 @@ fn warden() -> &'static Sender<(Weak<Connection>, Instant)> {
         let _ = std::thread::Builder::new().name("warden".to_owned()).spawn(work);
         sender
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_in_which_nobody_could_look_is_no_silence() {
+        let start = Instant::now();
+        let at = |milliseconds| start + Duration::from_millis(milliseconds);
+        let mut waiting = Waiting::default();
+        waiting.slots.insert(1, Slot { sign: start, ..Slot::new(&Task::new()) });
+        let silence = |waiting: &Waiting, now: Instant| (now - waiting.slots[&1].sign).as_millis();
+        for milliseconds in (0..=500).step_by(10) {
+            waiting.look(at(milliseconds));
+        }
+        assert_eq!(silence(&waiting, at(500)), 500);
+        // Stopped for an hour.
+        waiting.look(at(3_600_500));
+        assert_eq!(silence(&waiting, at(3_600_500)), 600);
+        // However rarely somebody looks, silence has an end.
+        (1..=100).for_each(|n| waiting.look(at(3_600_500 + n * 5_000)));
+        assert_eq!(silence(&waiting, at(4_100_500)), 600 + 100 * 100);
+        // What is asked after a while in which nothing was is not older than it is.
+        waiting.slots.insert(1, Slot { sign: at(9_000_000), ..Slot::new(&Task::new()) });
+        waiting.look(at(9_000_010));
+        assert_eq!(silence(&waiting, at(9_000_010)), 0);
+    }
 }
