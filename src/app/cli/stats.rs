@@ -2,6 +2,7 @@
 
 use super::report::{Form, ReportArgs, Rows};
 use super::{json, progress};
+use gander::bytes::display;
 use gander::bytes::error::UnlessCancelled;
 use gander::bytes::limits;
 use gander::bytes::source::Source;
@@ -80,10 +81,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             }
         }
     }
-    for problem in &report.cut {
-        eprintln!("{}", problem.clone().in_file(&path));
-    }
-    Ok(if report.broken || !report.cut.is_empty() { ExitCode::from(1) } else { super::status(&document) })
+    report.cut.say(&path);
+    Ok(if report.broken || report.cut.count > 0 { ExitCode::from(1) } else { super::status(&document) })
 }
 
 /// How it is said.
@@ -103,8 +102,41 @@ struct Report {
     count: usize,
     /// Whether something could not be read.
     broken: bool,
-    /// Why statistics stand for less than there should be.
-    cut: Vec<Error>,
+    cut: Cut,
+}
+
+/// Nodes whose statistics stand for less than there should be.
+#[derive(Default)]
+struct Cut {
+    count: usize,
+    /// Why, for the first ones.
+    problems: Vec<Error>,
+}
+
+/// Of how many nodes it is said why their statistics stand for less than there should be.
+const CUT: usize = 100;
+
+impl Cut {
+    fn add(&mut self, problem: Error, path: &str) {
+        self.count += 1;
+        if self.problems.len() < CUT {
+            self.problems.push(problem.in_node(path));
+        }
+    }
+
+    /// Says it on stderr.
+    fn say(&self, file: &str) {
+        for problem in &self.problems {
+            eprintln!("{}", problem.clone().in_file(file));
+        }
+        match self.count - self.problems.len() {
+            0 => {}
+            1 => eprintln!("{file}: of one more node only a part can be read"),
+            more => {
+                eprintln!("{file}: of {} more nodes only a part can be read", display::count(more as u64))
+            }
+        }
+    }
 }
 
 impl Report {
@@ -113,7 +145,7 @@ impl Report {
             Style::Json => format!("{{\"path\":{},\"nodes\":[", json!(path)),
             Style::Text | Style::Rows(_) => String::new(),
         };
-        Report { style, bins, said, count: 0, broken: false, cut: Vec::new() }
+        Report { style, bins, said, count: 0, broken: false, cut: Cut::default() }
     }
 
     /// Passes over a node, or over every data node below it.
@@ -128,14 +160,19 @@ impl Report {
                 let (entry, columns) = entry(task, node, path, self.bins)?;
                 self.add(&entry, columns);
                 // What was counted is not all that there should be.
-                let cut = node.problem.clone().filter(|_| entry.get("error").is_none());
-                self.cut.extend(cut.map(|problem| problem.in_node(path)));
-            } else if let Some(problem) = node.problem.as_ref().filter(|p| p.kind() == ErrorKind::Bug) {
-                // What it would be is not known, but that it could not be read is.
-                let kind = node.kind().word();
-                let entry =
-                    json!({ "path": path, "name": node.name, "kind": kind, "error": json::error(problem) });
-                self.add(&entry, None);
+                if let Some(problem) = node.problem_now().filter(|_| entry.get("error").is_none()) {
+                    self.cut.add(problem, path);
+                }
+            } else if let Some(problem) = node.problem_now() {
+                if problem.kind() == ErrorKind::Bug {
+                    // What it would be is not known, but that it could not be read is.
+                    let kind = node.kind().word();
+                    let entry = json!({ "path": path, "name": node.name, "kind": kind, "error": json::error(&problem) });
+                    self.add(&entry, None);
+                } else {
+                    // What is below it may not be all.
+                    self.cut.add(problem, path);
+                }
             }
             // A node's own statistics count all that is below it, those of a table its parts.
             let has_parts = node.children_are_parts && matches!(node.content, Some(Content::Table(_)));
