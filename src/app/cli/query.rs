@@ -134,7 +134,7 @@ pub(crate) fn result_of<'a>(
         Failure::Run(error) => super::Stop::Failed(error),
     })?;
     nodes.extend(engine.named_nodes());
-    let problem = nodes.iter().find_map(|(path, node)| Some(node.problem.clone()?.in_file(path)));
+    let problem = nodes.iter().find_map(|(path, node)| Some(node.problem_now()?.in_file(path)));
     let table: Arc<dyn Table> = answer;
     Ok(Item { problem, ..Item::new("query", Content::Table(table), Default::default()) })
 }
