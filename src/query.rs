@@ -131,7 +131,7 @@ impl Engine {
     /// The nodes of the files that the last statement named itself, with what it calls them: what is wrong with them is
     /// wrong with the result, too ([`Node::problem_now`]).
     pub fn named_nodes(&self) -> Vec<(String, Arc<Node>)> {
-        self.catalog.visited_nodes()
+        self.catalog.named_nodes()
     }
 
     /// The names of all functions, sorted.

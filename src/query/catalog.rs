@@ -180,7 +180,7 @@ impl Catalog {
     }
 
     /// The nodes whose tables the last statement read, with what it calls them, in the order of that.
-    pub(super) fn visited_nodes(&self) -> Vec<(String, Arc<Node>)> {
+    pub(super) fn named_nodes(&self) -> Vec<(String, Arc<Node>)> {
         let visited = self.visited.lock();
         let mut nodes: Vec<_> =
             visited.iter().map(|(text, (_, node))| (text.clone(), node.clone())).collect();

@@ -16,7 +16,7 @@ pub(super) const ALL: usize = MOST << 7;
 
 /// The different values of a column, as far as they are counted.
 pub(super) struct DistinctValues {
-    seen: HashSet<ValueKey, SeededHash>,
+    seen: HashSet<ValueKey, SeededBuildHasher>,
     state: CountState,
 }
 
@@ -167,16 +167,16 @@ impl Hash for ValueKey {
 /// Hashes for counting: a few instructions for eight bytes. The seeds differ from run to run, so that no file can be
 /// made to collide.
 #[derive(Clone)]
-struct SeededHash([u64; 2]);
+struct SeededBuildHasher([u64; 2]);
 
-impl Default for SeededHash {
+impl Default for SeededBuildHasher {
     fn default() -> Self {
         let random = std::hash::RandomState::new();
-        SeededHash([random.hash_one(0), random.hash_one(1)])
+        SeededBuildHasher([random.hash_one(0), random.hash_one(1)])
     }
 }
 
-impl BuildHasher for SeededHash {
+impl BuildHasher for SeededBuildHasher {
     type Hasher = SeededHasher;
 
     fn build_hasher(&self) -> SeededHasher {
