@@ -4,7 +4,7 @@
 //!   are scrolled; [`rows`]: rows of one height within a scroll area;
 //! - [`LongText`]: a text of any length; [`json`]: JSON as the text that it is, [`JsonTree`]: the same as a tree;
 //! - [`canvas`]: a camera over a plane of elements, for heat maps and images;
-//! - [`drop_down`]: a button that opens a menu; [`menu_lines`]: what stands in one that is higher than the window;
+//! - [`banner`]: a sentence above what it is about; [`drop_down`]: a button that opens a menu; [`menu_lines`]: what stands in one that is higher than the window;
 //! - [`spin_button`]: a number with a name; [`splitter`]: the border between two parts; [`TabLook`]: a tab of a strip;
 //! - [`spoken_line`]: what is painted, for screen readers; [`keys`]: tables of keys;
 //! - [`svg`]: what was painted as a drawing;
@@ -12,6 +12,7 @@
 //!
 //! It uses egui, the glyphs, the theme, textures and jobs, and knows nothing of files and nodes.
 
+mod banner;
 pub(crate) mod canvas;
 mod drop_down;
 mod elided;
@@ -28,6 +29,7 @@ mod spoken;
 mod svg;
 mod tab;
 
+pub(crate) use banner::banner;
 pub(crate) use drop_down::{drop_button, drop_down, drop_form, menu_lines};
 pub(crate) use elided::{elided, key_value, paint_elided};
 pub(crate) use json_tree::JsonTree;

@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use egui::{Align, Layout, Ui};
+use egui::Ui;
 use gander::bytes::display;
 use gander::bytes::error::Error;
 
 use crate::gui::commands::Action;
 use crate::gui::files::Files;
-use crate::gui::icons::Icon;
-use crate::gui::theme::{self, Severity, Theme};
+use crate::gui::theme::{self, Severity};
+use crate::gui::ui::banner;
 use crate::gui::watch::Change;
 use crate::isolation;
 
@@ -25,28 +25,6 @@ pub(super) fn of_file(ui: &mut Ui, name: &str, file: u64, files: &Files, actions
     } else if let [first, others @ ..] = isolation::refused_folders(&document.source).as_slice() {
         refused(ui, file, first, others.len(), actions);
     }
-}
-
-/// A sentence in one line, all of it where it is pointed at, and buttons at its right, the last one first.
-fn banner(ui: &mut Ui, severity: Severity, words: &str, buttons: impl FnOnce(&mut Ui)) {
-    let theme = Theme::of(ui);
-    let (color, icon) = match severity {
-        Severity::Problem => (theme.bad, Icon::Problem),
-        _ => (theme.warn, Icon::Warning),
-    };
-    let frame = egui::Frame::new().fill(theme.tint(color)).inner_margin(egui::Margin::symmetric(12, 4));
-    frame.show(ui, |ui| {
-        ui.horizontal(|ui| {
-            ui.set_min_width(ui.available_width());
-            ui.label(theme::icon(icon).color(color));
-            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                buttons(ui);
-                ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-                    ui.add(egui::Label::new(words).truncate()).on_hover_text(words);
-                });
-            });
-        });
-    });
 }
 
 /// Says that somebody else changed the file, and offers to open it anew.

@@ -3,16 +3,17 @@
 use std::time::Duration;
 
 use egui::{Align, Label, Layout, Rect, RichText, ScrollArea, Sense, Ui, UiBuilder, pos2, vec2};
+use gander::bytes::display;
+use gander::bytes::error::Error;
 use gander::data::content::{Rows, Table};
 use gander::query::Failure;
 
 use super::run::{Mode, Run, State};
 use super::steps::time;
 use super::{SqlView, ViewCx};
-use crate::gui::grid::thousands;
 use crate::gui::icons::Icon;
-use crate::gui::theme::{self, Theme, body_font, size, space};
-use crate::gui::ui::TabLook;
+use crate::gui::theme::{self, Severity, Theme, body_font, size, space};
+use crate::gui::ui::{TabLook, banner};
 use crate::gui::views::View as _;
 
 /// Narrower bars say less.
@@ -117,6 +118,7 @@ impl SqlView {
                 return;
             }
         };
+        let area = problems(ui, area, &run.outcome.lock().problems);
         // What has no rows so far may have some.
         if run.mode != Mode::Plan && run.goes_on() && answer.rows().number() == 0 {
             theme::pending(ui, ui.unique_id().with("running"), "Running…");
@@ -210,7 +212,7 @@ fn said(ui: &mut Ui, run: &Run, wide: bool) {
         }
         return;
     };
-    let count = thousands(answer.rows().number());
+    let count = display::count(answer.rows().number());
     let spent = if wide { format!(" · {}", time(answer.elapsed())) } else { String::new() };
     let noun = if answer.rows().number() == 1 { "row" } else { "rows" };
     if matches!(answer.rows(), Rows::Exact(_)) {
@@ -232,6 +234,18 @@ fn said(ui: &mut Ui, run: &Run, wide: bool) {
     }
     ui.label(theme::mono(format!("≥ {count} {noun}{spent}{part}")).color(theme.dim));
     ui.ctx().request_repaint_after(Duration::from_millis(100));
+}
+
+/// Says that not all of the files could be read; the room that is left for the result.
+fn problems(ui: &mut Ui, area: Rect, problems: &[Error]) -> Rect {
+    let [first, others @ ..] = problems else { return area };
+    let more = match others.len() {
+        0 => String::new(),
+        others => format!(" (and {})", display::plural(others as u64, "other file")),
+    };
+    let mut child = child_of(ui, area, "problems", Layout::top_down(Align::Min));
+    banner(&mut child, Severity::Remark, &format!("Only a part could be read: {first}{more}"), |_| {});
+    area.with_min_y(child.min_rect().bottom())
 }
 
 /// Why there is no result; whether its place is asked for.

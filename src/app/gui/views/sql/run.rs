@@ -1,11 +1,12 @@
 //! What runs: the statements of a text one after the other, each with its result.
 
-use gander::bytes::error::UnlessCancelled;
+use gander::bytes::error::{Error, UnlessCancelled};
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use gander::bytes::task::Task;
+use gander::data::node::Node;
 use gander::data::open::Document;
 use gander::jobs::{JobSpec, Jobs, Slot};
 use gander::query::{Engine, Failure, QueryResult};
@@ -35,6 +36,8 @@ pub(super) enum State {
 pub(super) struct Outcome {
     pub(super) answer: Option<Arc<QueryResult>>,
     pub(super) failure: Option<Failure>,
+    /// Why not all of the files that the statement named could be read.
+    pub(super) problems: Vec<Error>,
     pub(super) state: State,
 }
 
@@ -212,7 +215,11 @@ fn run_all(
             Err(_) => State::Failed,
         };
         match (ran, &engine) {
-            (Ok(answer), Ok(engine)) => drop(engine.add_table(name, answer)),
+            (Ok(answer), Ok(engine)) => {
+                let problem = |(path, node): (String, Arc<Node>)| Some(node.problem_now()?.in_file(path));
+                end.problems = engine.named_nodes().into_iter().filter_map(problem).collect();
+                drop(engine.add_table(name, answer));
+            }
             (ran, _) => {
                 failed = true;
                 end.failure = ran.err().filter(|_| end.state == State::Failed);
