@@ -28,9 +28,7 @@ use egui::{Rect, Response, Sense, Ui, UiBuilder};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use columns::Layout;
-pub(crate) use model::{
-    Cell, CellKind, ColumnHead, Decoration, GridModel, GridRows, Side, SortMark, thousands,
-};
+pub(crate) use model::{Cell, CellKind, ColumnHead, Decoration, GridModel, GridRows, Side, SortMark};
 pub(crate) use paint::line_text;
 pub(crate) use selection::{Kind as SelectionKind, Place, Selection};
 

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use gander::bytes::display;
 use gander::convert::copy::CopyFormat;
 
 /// How many rows there are, and how sure that is.
@@ -32,7 +33,7 @@ impl GridRows {
             GridRows::AtLeast(_) => "≥ ",
             GridRows::About(_) => "≈ ",
         };
-        format!("{sign}{}", thousands(self.count()))
+        format!("{sign}{}", display::count(self.count()))
     }
 
     /// The noun after the number.
@@ -44,19 +45,6 @@ impl GridRows {
     pub(crate) fn none(self) -> &'static str {
         if matches!(self, GridRows::Exact(_)) { "No rows" } else { "No rows yet" }
     }
-}
-
-/// A number with a comma after every three digits.
-pub(crate) fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// The side on which the values of a column stand.
@@ -211,7 +199,7 @@ pub(crate) trait GridModel {
 
     /// What stands before a row; its number if nothing else is said.
     fn row_label(&self, row: u64) -> Cow<'_, str> {
-        Cow::Owned(thousands(row))
+        Cow::Owned(display::count(row))
     }
 
     /// How many characters a label may have, where neither the first nor the last row tells.

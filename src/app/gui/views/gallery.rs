@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use super::keys::{GALLERY_COLLAPSE, GALLERY_KEYS, GalleryCommand, Step};
 use super::{Target, ViewCx};
-use crate::gui::grid::{Decoration, thousands};
+use crate::gui::grid::Decoration;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
 use crate::gui::ui::{RowPosition, ScrollBar, Scrolled, keys};
@@ -666,7 +666,7 @@ impl Page {
         );
         cx.status.facts = match self.selected.count() {
             0 | 1 => whole,
-            count => format!("{} selected", thousands(count)),
+            count => format!("{} selected", display::count(count)),
         };
     }
 }

@@ -43,7 +43,7 @@ use super::{
     Request, Subject, Target, View, ViewCommand, ViewCx, gallery, labels, restored, run, saved, sql,
 };
 use crate::gui::commands::{ALT, Action, Label};
-use crate::gui::grid::{self, CellAt, ColumnPosition, GridRows, Layout, Selection, SelectionKind, thousands};
+use crate::gui::grid::{self, CellAt, ColumnPosition, GridRows, Layout, Selection, SelectionKind};
 use crate::gui::icons::Icon;
 use crate::gui::number_format::NumberFormat;
 use crate::gui::settings::{Preferences, TableStart};
@@ -773,7 +773,8 @@ impl TableView {
     fn waits_for(&self) -> Option<(String, Instant)> {
         let (rows, since) = self.sheet().pages.pending()?;
         let last = rows.end.min(self.sheet().table.rows().number()).saturating_sub(1).max(rows.start);
-        let words = format!("reading rows {}–{} of {}", thousands(rows.start), thousands(last), self.name);
+        let words =
+            format!("reading rows {}–{} of {}", display::count(rows.start), display::count(last), self.name);
         Some((words, since))
     }
 }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use egui::text::CCursor;
 use egui::{Align2, CursorIcon, EventFilter, Galley, Key, Pos2, Rect, Sense, Ui, UiBuilder, pos2, vec2};
+use gander::bytes::display;
 use gander::data::content::Text;
 use gander::data::content::text::Line;
 use gander::data::format::Format;
@@ -21,7 +22,6 @@ use serde_json::Value;
 use super::keys::{Step, TEXT_KEYS, TextCommand};
 use super::{Request, Target, View, ViewCommand, ViewCx, labels, restored, run, saved};
 use crate::gui::commands::{ALT, Action, Label};
-use crate::gui::grid::thousands;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, mono_font, size, space};
 use crate::gui::ui::{RowPosition, ScrollBar, Scrolled, drop_down, keys, spoken_line};
@@ -395,7 +395,7 @@ impl TextView {
     fn take_copy(&mut self, cx: &mut ViewCx<'_>) {
         let Some((from, to, slot)) = &self.copying else { return };
         if to.line - from.line > COPIED {
-            let most = thousands(COPIED);
+            let most = display::count(COPIED);
             cx.actions
                 .push(Action::Notice(format!("More than {most} lines are selected. Export them instead")));
             self.copying = None;
@@ -442,7 +442,7 @@ impl TextView {
         });
         match (shown.ready(), shown.error) {
             (Some(read), _) => {
-                let title = format!("{}: line {}", self.name, thousands(line + 1));
+                let title = format!("{}: line {}", self.name, display::count(line + 1));
                 cx.actions.push(Action::Read(title, read.text.clone()));
                 if read.left_out > 0 {
                     let bytes = gander::bytes::display::bytes(read.left_out);
@@ -457,7 +457,7 @@ impl TextView {
 
     /// What stands at the left of the status bar.
     fn say(&self, cx: &mut ViewCx<'_>) {
-        let line = thousands(self.cursor.line + 1);
+        let line = display::count(self.cursor.line + 1);
         cx.status.under = match self.cursor.character {
             usize::MAX => format!("the end of line {line}"),
             character => format!("line {line}, column {}", character + 1),
@@ -468,8 +468,8 @@ impl TextView {
                 format!("{} selected", gander::bytes::display::plural(to.line - from.line + 1, "line"))
             }
             (None, Some((line, piece))) => {
-                let (from, to) = (thousands(piece.start as u64 + 1), thousands(piece.end as u64));
-                format!("characters {from}–{to} of line {}", thousands(line + 1))
+                let (from, to) = (display::count(piece.start as u64 + 1), display::count(piece.end as u64));
+                format!("characters {from}–{to} of line {}", display::count(line + 1))
             }
             (None, None) => {
                 self.text.source().known_len().map_or(String::new(), gander::bytes::display::bytes)
@@ -516,7 +516,7 @@ impl TextView {
             let at = pos2(gutter.right() - space::CELL, line.place.top() + LINE / 2.0);
             let here = line.line == self.cursor.line;
             let color = if here { theme.text } else { theme.dim };
-            numbers.text(at, Align2::RIGHT_CENTER, thousands(line.line + 1), mono_font(), color);
+            numbers.text(at, Align2::RIGHT_CENTER, display::count(line.line + 1), mono_font(), color);
             if !self.lines.is_there(line.line) {
                 let bar = Rect::from_min_size(pos2(body.left(), line.place.top() + 6.0), vec2(160.0, 6.0));
                 painter.rect_filled(bar, 3.0, theme.bg3);
@@ -525,7 +525,7 @@ impl TextView {
             let top = line.place.top() + text_top(&line.galley, line.place.height(), self.wrap);
             painter.galley(pos2(line.place.left(), top), line.galley.clone(), theme.text);
             let id = ui.scope_id().with(("line", line.line));
-            let name = format!("Line {}", thousands(line.line + 1));
+            let name = format!("Line {}", display::count(line.line + 1));
             spoken_line(ui, line.place.intersect(body), id, egui::accesskit::Role::Paragraph, &name, || {
                 line.galley.text().to_owned()
             });
@@ -534,7 +534,7 @@ impl TextView {
 
     fn content(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, area: Rect) {
         let advance = ui.fonts_mut(|fonts| fonts.glyph_width(&mono_font(), '0'));
-        let digits = thousands(self.total()).len().max(4) as f32;
+        let digits = display::count(self.total()).len().max(4) as f32;
         let edge = area.left() + digits * advance + 2.0 * space::CELL;
         let gutter = Rect::from_min_max(area.min, pos2(edge, area.bottom()));
         let low = area.bottom() - if self.wrap { 0.0 } else { size::SCROLL_BAR };

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use arrow::datatypes::Fields;
 use egui::{Align2, ComboBox, Rect, Ui, UiBuilder, pos2, vec2};
 use egui_plot::{Bar, BarChart, Legend, Line, Plot, PlotPoints, PlotUi, Points};
+use gander::bytes::display;
 use gander::data::content::Table;
 use gander::jobs::{JobSpec, Jobs, Slot};
 
 use crate::gui::commands::Action;
-use crate::gui::grid::thousands;
 use crate::gui::icons::Icon;
 use crate::gui::node_menu;
 use crate::gui::theme::{self, Theme, size, small_font, space};
@@ -191,14 +191,18 @@ impl Plotted {
     fn words(&self, series: &Series, rows: u64) -> String {
         let mut parts = Vec::new();
         if series.rows < rows {
-            parts.push(format!("a sample of {} of {} rows", thousands(series.rows), thousands(rows)));
+            parts.push(format!(
+                "a sample of {} of {} rows",
+                display::count(series.rows),
+                display::count(rows)
+            ));
         }
         if series.skipped > 0 {
             let noun = if series.skipped == 1 { "row" } else { "rows" };
-            parts.push(format!("{} {noun} without a value left out", thousands(series.skipped)));
+            parts.push(format!("{} {noun} without a value left out", display::count(series.skipped)));
         }
         if series.more > 0 {
-            parts.push(format!("{} more values of the colour left out", thousands(series.more as u64)));
+            parts.push(format!("{} more values of the colour left out", display::count(series.more as u64)));
         }
         parts.join(" · ")
     }

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use egui::{Align2, Pos2, Rect, ScrollArea, Sense, Ui, pos2, vec2};
+use gander::bytes::display;
 use gander::bytes::display::bytes;
 use gander::query::{QueryResult, Step};
 
 use crate::gui::commands::Action;
-use crate::gui::grid::thousands;
 use crate::gui::theme::{self, Theme, body_font, heading_font, mono_font, size, small_font, space};
 use crate::gui::ui::paint_elided;
 
@@ -96,7 +96,7 @@ impl Steps {
 
 fn line(ui: &mut Ui, theme: &Theme, step: &Step, most: Duration) {
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), size::ROW), Sense::hover());
-    let rows = step.rows.map_or(String::new(), thousands);
+    let rows = step.rows.map_or(String::new(), display::count);
     let spent = step.time.map_or(String::new(), time);
     let noun = if step.rows == Some(1) { "row" } else { "rows" };
     let spoken = format!("{}: {rows} {noun}, {spent}", step.name);

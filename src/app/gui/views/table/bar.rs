@@ -3,6 +3,7 @@
 use egui::{
     Align, Key, Layout, Popup, PopupCloseBehavior, Response, RichText, ScrollArea, Sense, Ui, UiBuilder, vec2,
 };
+use gander::bytes::display;
 use gander::data::content::Rows;
 use gander::data::format::{Format, OptionSpec, Options};
 
@@ -10,7 +11,6 @@ use super::column_search::{ColumnSearch, MatchingColumns};
 use super::preview::Preview;
 use super::{Mode, PATIENCE, TableView};
 use crate::gui::commands::Action;
-use crate::gui::grid::thousands;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
 use crate::gui::ui::{drop_button, drop_down, menu_lines, rows};
@@ -101,7 +101,7 @@ impl TableView {
         }
         if let Some(end) = self.end.sheet() {
             let rows = end.table.rows().number();
-            if theme::chip(ui, "last", &thousands(rows), true).removed {
+            if theme::chip(ui, "last", &display::count(rows), true).removed {
                 self.leave_end();
             }
         }
@@ -216,7 +216,9 @@ impl TableView {
         let hidden = self.sheet().grid.layout().hidden.len();
         let words = match hidden {
             0 => gander::bytes::display::plural(count, "column"),
-            hidden => format!("{} of {} columns", thousands(count - hidden as u64), thousands(count)),
+            hidden => {
+                format!("{} of {} columns", display::count(count - hidden as u64), display::count(count))
+            }
         };
         let button = drop_button(ui, &words).on_hover_text("Find, hide and show columns");
         let popup = Popup::menu(&button).close_behavior(PopupCloseBehavior::CloseOnClickOutside).width(300.0);

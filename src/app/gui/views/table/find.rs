@@ -6,6 +6,7 @@ use std::time::Duration;
 use arrow::array::{Array, ArrayRef, RecordBatch};
 use arrow::datatypes::DataType;
 use egui::{Key, Rect, Ui, UiBuilder, pos2, vec2};
+use gander::bytes::display;
 use gander::bytes::display::plural;
 use gander::bytes::error::{Error, Result};
 use gander::bytes::task::Task;
@@ -17,7 +18,7 @@ use gander::query::{Failure, Filter, Filtered, containing, containing_sql, filte
 
 use super::super::keys::FOUND_KEYS;
 use super::row_filter::{About, engine};
-use crate::gui::grid::{CellAt, thousands};
+use crate::gui::grid::CellAt;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
 use crate::gui::ui::keys;
@@ -354,9 +355,9 @@ fn cut(words: egui::RichText) -> egui::Label {
 fn told(counts: &Counts, at: Option<Found>, rows: u64) -> String {
     let before = |found: Found| counts.before.get(usize::try_from(found.at).ok()?).copied();
     let place = at.and_then(|found| Some(before(found)? + found.nth + 1));
-    let place = place.map_or(String::new(), |place| format!("{} of ", thousands(place)));
+    let place = place.map_or(String::new(), |place| format!("{} of ", display::count(place)));
     let matches = if counts.all() == 1 { "match" } else { "matches" };
-    format!("{place}{} {matches} in {}", thousands(counts.all()), plural(rows, "row"))
+    format!("{place}{} {matches} in {}", display::count(counts.all()), plural(rows, "row"))
 }
 
 /// How many matches there are in all.

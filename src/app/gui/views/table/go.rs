@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use egui::Ui;
+use gander::bytes::display;
 use gander::bytes::error::Result;
 use gander::bytes::task::Task;
 use gander::data::content::Table as _;
@@ -13,7 +14,6 @@ use gander::query::Filtered;
 
 use super::TableView;
 use crate::gui::commands::Action;
-use crate::gui::grid::thousands;
 use crate::gui::views::ViewCx;
 
 /// Numbers that are read at once, where they are in no order.
@@ -117,13 +117,13 @@ impl TableView {
             return;
         }
         self.seek.wanted = None;
-        let named = thousands(wanted);
+        let named = display::count(wanted);
         match found {
             Some(found) => {
                 self.main.grid.scroll_to(found.place, column);
                 if found.number != wanted {
                     let words =
-                        format!("Row {named} is filtered out; this is row {}", thousands(found.number));
+                        format!("Row {named} is filtered out; this is row {}", display::count(found.number));
                     cx.actions.push(Action::Notice(words));
                 }
             }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use egui::Ui;
+use gander::bytes::display;
 use gander::data::adapt::ChosenRows;
 use gander::data::content::Table;
 use gander::data::format::Data;
@@ -13,7 +14,7 @@ use gander::jobs::{JobSpec, Slot};
 use super::model::Sheet;
 use super::{Mode, TableView};
 use crate::gui::commands::{Action, Where};
-use crate::gui::grid::{CellAt, thousands};
+use crate::gui::grid::CellAt;
 use crate::gui::target::ExportSource;
 use crate::gui::views::gallery::{Asked, GalleryAction, ShownRows};
 use crate::gui::views::{Target, ViewCx};
@@ -110,7 +111,7 @@ impl TableView {
         let (Some(number), column) = (number, cell.column) else { return };
         let (table, place) =
             (self.base.clone(), Place::of_node(&target.document.source, &target.path, &target.node));
-        let title = format!("opening record {}", thousands(number));
+        let title = format!("opening record {}", display::count(number));
         let shown = slot.get(cx.jobs, &(), JobSpec::once(title), move |task| {
             let node = payload::node(task, gander::formats::ALL, table.as_ref(), (number, column), &place)?;
             Ok(node.map(Arc::new))

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int64Array};
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
+use gander::bytes::display;
 use gander::data::adapt::LenientTyped;
 use gander::data::content::{Rows, Table};
 use gander::jobs::Jobs;
@@ -18,7 +19,7 @@ use super::column_summaries::{Click, ColumnSummaries};
 use super::find;
 use super::pages::{self, Pages, Text};
 use super::row_filter::{Numbers, RowFilter};
-use crate::gui::grid::{Cell, CellAt, CellKind, ColumnHead, Grid, GridModel, GridRows, Side, thousands};
+use crate::gui::grid::{Cell, CellAt, CellKind, ColumnHead, Grid, GridModel, GridRows, Side};
 use crate::gui::icons::Icon;
 use crate::gui::number_format::{self, NumberFormat};
 use crate::gui::timings;
@@ -270,13 +271,13 @@ impl Sheet {
     /// The number of a row as its label has it.
     pub(super) fn label(&self, row: u64) -> String {
         if let Some(numbers) = &self.numbers {
-            return numbers.get(row).map_or("…".to_owned(), thousands);
+            return numbers.get(row).map_or("…".to_owned(), display::count);
         }
         match self.labels {
-            Labels::From(first) => thousands(first.saturating_add(row)),
+            Labels::From(first) => display::count(first.saturating_add(row)),
             Labels::FromEnd => {
                 let back = self.table.rows().number().saturating_sub(row);
-                format!("end − {}", thousands(back))
+                format!("end − {}", display::count(back))
             }
         }
     }
@@ -452,7 +453,7 @@ impl GridModel for Model<'_> {
     }
 
     fn widest_label(&self) -> usize {
-        self.sheet.numbers.as_ref().map_or(0, |_| thousands(self.sheet.whole).len())
+        self.sheet.numbers.as_ref().map_or(0, |_| display::count(self.sheet.whole).len())
     }
 
     fn header_ui(&mut self, ui: &mut egui::Ui, column: usize) {

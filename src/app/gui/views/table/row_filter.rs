@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use egui::{Key, Rect, RichText, Ui, UiBuilder, pos2, vec2};
 use gander::bytes::cache::DECODED;
+use gander::bytes::display;
 use gander::bytes::error::Error;
 use gander::data::content::Table;
 use gander::jobs::{JobSpec, Jobs, Slot};
@@ -21,7 +22,7 @@ use gander::query::{
 use serde::{Deserialize, Serialize};
 
 use crate::gui::commands::Action;
-use crate::gui::grid::{SortMark, thousands};
+use crate::gui::grid::SortMark;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
 use draft::Draft;
@@ -430,7 +431,7 @@ impl RowFilter {
             return;
         };
         let answer = rows.answer();
-        let count = thousands(rows.rows().number());
+        let count = display::count(rows.rows().number());
         let noun = if rows.rows().number() == 1 { "row" } else { "rows" };
         match answer.ended() {
             Some(Ok(())) => {

@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use egui::{Align, Align2, Layout, Pos2, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use gander::bytes::display;
 use gander::bytes::error::Error;
 use gander::data::content::ColumnStatistics;
 use gander::data::content::Table;
@@ -18,7 +19,6 @@ use gander::jobs::{JobSpec, Jobs, Slot};
 
 use super::column_summaries::{Click, bar, percent};
 use super::model::Sheet;
-use crate::gui::grid::thousands;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, body_font, mono_small_font, size, small_font, space};
 use crate::gui::ui::paint_elided;
@@ -193,11 +193,11 @@ impl Page {
                     (format!("From all {} rows", super::model::rows(table.rows()).words()), theme.good)
                 }
                 Some(Depth::Sampled(rows)) if table.rows().exact().is_none() => {
-                    (format!("From the first {} rows", thousands(rows)), theme.dim)
+                    (format!("From the first {} rows", display::count(rows)), theme.dim)
                 }
                 Some(Depth::Sampled(rows)) => {
                     let all = super::model::rows(table.rows()).words();
-                    (format!("From a sample of {} of {all} rows", thousands(rows)), theme.dim)
+                    (format!("From a sample of {} of {all} rows", display::count(rows)), theme.dim)
                 }
             };
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
@@ -316,7 +316,7 @@ impl Page {
         if count < 2 {
             return say("There are no two numeric columns".to_owned());
         }
-        say(format!("Pearson's correlation, of a sample of {} rows", thousands(found.rows)));
+        say(format!("Pearson's correlation, of a sample of {} rows", display::count(found.rows)));
         let names = 150.0;
         let side = ((rect.width() - names - 40.0) / count as f32).clamp(6.0, 36.0);
         let origin = at + vec2(names, 28.0);
@@ -427,7 +427,7 @@ fn picture_ui(ui: &mut Ui, area: Rect, (column, name): (usize, &str), summary: &
             }
         };
         let count = histogram.counts.get(bin).copied().unwrap_or(0);
-        response.on_hover_text(format!("{low} to {high}: {}\nClick to filter", thousands(count)));
+        response.on_hover_text(format!("{low} to {high}: {}\nClick to filter", display::count(count)));
         return clicked.then_some(asked);
     }
     let most = summary.top.first().map_or(1, |(_, count)| *count).max(1) as f32;
@@ -441,14 +441,14 @@ fn picture_ui(ui: &mut Ui, area: Rect, (column, name): (usize, &str), summary: &
             color,
         );
         let mut words: String = text.chars().take(24).map(|c| if c.is_control() { ' ' } else { c }).collect();
-        words += &format!("  {}", thousands(*count));
+        words += &format!("  {}", display::count(*count));
         let at = pos2(area.left() + width + 6.0, top + line / 2.0);
         ui.painter().with_clip_rect(area).text(at, Align2::LEFT_CENTER, words, small_font(), theme.dim);
     }
     let n = ((place?.y - area.top()) / line) as usize;
     let (text, count) = summary.top.get(n)?;
     let of = if summary.top_sampled { " in the sample" } else { "" };
-    response.on_hover_text(format!("{text}\n{}{of}\nClick to filter", thousands(*count)));
+    response.on_hover_text(format!("{text}\n{}{of}\nClick to filter", display::count(*count)));
     clicked.then(|| Click::Value(text.clone()))
 }
 

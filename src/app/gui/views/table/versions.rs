@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use egui::{Align, Label, Layout, Rect, RichText, Sense, Slider, Ui, UiBuilder, pos2, vec2};
+use gander::bytes::display;
 use gander::bytes::error::Error;
 use gander::data::content::Content;
 use gander::data::node::{Node, Version, Versions};
 use gander::jobs::{JobSpec, Jobs, Slot};
 
 use super::{EARLIER, LATER, PATIENCE};
-use crate::gui::grid::thousands;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
 use crate::gui::views::Target;
@@ -190,7 +190,11 @@ impl Bar {
         let name = self.versions.name(n);
         match name.split_once('=') {
             Some((kind, number)) if number.len() > 12 => {
-                format!("{kind} {} of {}", thousands(n as u64 + 1), thousands(self.versions.count() as u64))
+                format!(
+                    "{kind} {} of {}",
+                    display::count(n as u64 + 1),
+                    display::count(self.versions.count() as u64)
+                )
             }
             _ => words(&name),
         }

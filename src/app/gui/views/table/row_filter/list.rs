@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use egui::{ScrollArea, Ui};
+use gander::bytes::display;
 use gander::bytes::display::plural;
 use gander::data::content::Table;
 use gander::jobs::{JobSpec, Jobs, Slot};
 
 use super::super::column_summaries::{Frequent, frequent};
-use crate::gui::grid::thousands;
 use crate::gui::theme::{self, Theme, space};
 
 /// A value; `None` is null.
@@ -142,7 +142,7 @@ fn value_row(ui: &mut Ui, item: &Item, count: u64, chosen: &mut bool) -> bool {
     let row = ui.horizontal(|ui| {
         let changed = ui.checkbox(chosen, label).changed();
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-            ui.label(theme::mono(thousands(count)).color(theme.dim));
+            ui.label(theme::mono(display::count(count)).color(theme.dim));
         });
         changed
     });

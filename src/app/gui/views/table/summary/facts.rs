@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use egui::{Align2, Rect, Sense, Ui, pos2, vec2};
+use gander::bytes::display;
 use gander::data::content::ColumnStatistics;
 use gander::data::content::Table;
 use gander::data::stats::Distinct;
 use gander::data::stats::summary::Summary;
 
-use crate::gui::grid::thousands;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, mono_small_font, size, small_font, space};
 use crate::gui::ui::paint_elided;
@@ -87,15 +87,15 @@ fn first(known: &Known<'_>) -> Vec<Fact> {
         known.summary.and_then(|summary| value(summary).as_deref()).map(|text| Fact::new(name, text))
     };
     let seen_distinct = known.summary.and_then(|summary| summary.distinct).map(|distinct| match distinct {
-        Distinct::Exactly(n) => Fact::new("different", thousands(n)),
-        Distinct::AtLeast(n) => Fact::new("different", format!("≥ {}", thousands(n))),
-        Distinct::About(n) => Fact::new("different", format!("≈ {}", thousands(n))),
+        Distinct::Exactly(n) => Fact::new("different", display::count(n)),
+        Distinct::AtLeast(n) => Fact::new("different", format!("≥ {}", display::count(n))),
+        Distinct::About(n) => Fact::new("different", format!("≈ {}", display::count(n))),
     });
     let distinct = known.stored.and_then(|stored| stored.distinct);
     let facts = [
         stored("min", ColumnStatistics::min_text).or_else(|| seen("min", |s| &s.min)),
         stored("max", ColumnStatistics::max_text).or_else(|| seen("max", |s| &s.max)),
-        seen_distinct.or_else(|| distinct.map(|n| Fact::new("different", thousands(n)))),
+        seen_distinct.or_else(|| distinct.map(|n| Fact::new("different", display::count(n)))),
     ];
     facts.into_iter().flatten().collect()
 }
@@ -133,11 +133,11 @@ fn further(summary: &Summary) -> [Vec<Fact>; 2] {
         third.push(range("5–95 %", low, high));
     }
     if let Some((low, high, mean)) = summary.lengths {
-        second.push(Fact::new("length", format!("{} … {}", thousands(low), thousands(high))));
+        second.push(Fact::new("length", format!("{} … {}", display::count(low), display::count(high))));
         second.push(Fact::new("on average", format!("{mean:.1}")));
     }
     if summary.zeros > 0 {
-        third.push(Fact::new("zeros", thousands(summary.zeros)));
+        third.push(Fact::new("zeros", display::count(summary.zeros)));
     }
     [second, third]
 }
@@ -158,7 +158,7 @@ fn odd(summary: &Summary, table: &Arc<dyn Table>) -> String {
     }
     for (text, count) in summary.disguised.iter().take(3) {
         let text = if text.trim().is_empty() { "an empty text" } else { text };
-        odd.push(format!("{} × {text}, perhaps missing", thousands(*count)));
+        odd.push(format!("{} × {text}, perhaps missing", display::count(*count)));
     }
     odd.join("; ")
 }
