@@ -47,6 +47,8 @@ fn node(
     pickles: &mut Option<Report>,
 ) -> Result<Json, Error> {
     task.check()?;
+    // Whoever waits sees which one it is.
+    task.set_message(path);
     if let Some(findings) = &node_.findings {
         findings.finish(task)?;
     }

@@ -79,6 +79,8 @@ fn text(task: &Task, document: &Document, depth: usize) -> Result<String, Error>
 /// A node and what is below it, `depth` levels down, with a word where there is more than is printed.
 fn branch(task: &Task, node: &Arc<Node>, level: usize, depth: usize, out: &mut String) -> Result<(), Error> {
     task.check()?;
+    // Whoever waits sees which one it is.
+    task.set_message(node.name.as_str());
     super::look(task, node)?;
     line(out, node, level);
     if matches!(node.children, Children::None) {
