@@ -11,6 +11,7 @@ pub(crate) mod render;
 pub(crate) mod report;
 pub(crate) mod show;
 pub(crate) mod stats;
+pub(crate) mod terminal;
 pub(crate) mod tree;
 
 use gander::bytes::limits;
@@ -21,11 +22,11 @@ use gander::data::region::Region;
 use gander::formats::FORMATS;
 use gander::{Document, Error, Task};
 use std::fmt::Display;
-use std::io::Write;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use terminal::say;
 
 /// A table of not more files than this says its exact number of rows after the first of them are shown.
 const LOOKED_AT: usize = 1_000;
@@ -224,7 +225,7 @@ pub(crate) fn words(error: &Error) -> String {
 
 /// Says what is wrong with the arguments; the exit status of wrong usage.
 pub(crate) fn usage(words: impl Display) -> ExitCode {
-    eprintln!("{words}");
+    say!("{words}");
     ExitCode::from(2)
 }
 
@@ -273,7 +274,7 @@ pub(crate) fn refused(document: &Document) -> Option<&Error> {
 /// Says an error on stderr, and with `--json` on stdout as well; the exit status of a failed read.
 pub(crate) fn failed(error: &Error, path: &str, as_json: bool) -> anyhow::Result<ExitCode> {
     let error = error.clone().in_file(path);
-    eprintln!("{error}");
+    say!("{error}");
     if as_json {
         print_json(&serde_json::json!({ "path": path, "error": json::error(&error) }))?;
     }
@@ -286,10 +287,7 @@ pub(crate) fn status(document: &Document) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     for remark in &document.remarks {
-        eprintln!(
-            "{}: {remark}",
-            document.source.path().unwrap_or(Path::new(document.source.name())).display()
-        );
+        say!("{}: {remark}", document.source.path().unwrap_or(Path::new(document.source.name())).display());
     }
     ExitCode::from(1)
 }
@@ -311,7 +309,7 @@ pub(crate) fn aligned(rows: &[Vec<String>]) -> Vec<String> {
 /// some of them are missing for it.
 pub(crate) fn wrong(node: &Node, path: &str) -> bool {
     if let Some(problem) = &node.problem {
-        eprintln!("{}", problem.clone().in_file(path));
+        say!("{}", problem.clone().in_file(path));
     }
     found(node, path) || node.problem.is_some()
 }
@@ -321,11 +319,11 @@ pub(crate) fn wrong(node: &Node, path: &str) -> bool {
 pub(crate) fn found(node: &Node, path: &str) -> bool {
     let Some(findings) = &node.findings else { return false };
     for remark in findings.remarks() {
-        eprintln!("{path}: {remark}");
+        say!("{path}: {remark}");
     }
     let problem = findings.problem();
     if let Some(problem) = &problem {
-        eprintln!("{}", problem.clone().in_file(path));
+        say!("{}", problem.clone().in_file(path));
     }
     problem.is_some()
 }
@@ -337,7 +335,7 @@ pub(crate) fn print_json(value: &serde_json::Value) -> anyhow::Result<()> {
 
 /// Prints text; a closed pipe is no error.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
-    match std::io::stdout().lock().write_all(text.as_bytes()) {
+    match terminal::print(text.as_bytes()) {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         result => Ok(result?),
     }

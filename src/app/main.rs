@@ -123,7 +123,7 @@ fn main() -> ExitCode {
         None => window(arguments.files, arguments.window, no_isolate),
     };
     result.unwrap_or_else(|error| {
-        eprintln!("{error:#}");
+        cli::terminal::say!("{error:#}");
         ExitCode::from(1)
     })
 }

@@ -1,6 +1,7 @@
 //! How far something is, on stderr, while it takes long.
 
 use gander::Task;
+use gander::bytes::display;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::mpsc;
@@ -10,6 +11,9 @@ use std::time::Duration;
 const OPEN: &str = "{spinner} {elapsed}  {wide_msg}";
 /// Where that is known.
 const KNOWN: &str = "{bar:40} {percent:>3} %  {elapsed}  {wide_msg}";
+
+/// Characters of what is said beside it.
+const MESSAGE: usize = 200;
 
 /// Runs work with a bar on stderr, where that is a terminal.
 pub(crate) fn with_progress<T>(task: &Task, work: impl FnOnce() -> T) -> T {
@@ -36,7 +40,8 @@ fn watch(task: &Task, wait: mpsc::Receiver<()>) {
         }
         bar.set_length(total);
         bar.set_position(at);
-        bar.set_message(task.message());
+        // Names in files may hold what moves a terminal's cursor.
+        bar.set_message(display::harmless(&task.message(), MESSAGE));
     }
     bar.finish_and_clear();
 }

@@ -1,5 +1,6 @@
 //! `gander query`: SQL over files; each file is a table named after its stem.
 
+use super::terminal::{self, say};
 use super::{convert, interrupt, json, progress, show};
 use gander::convert::{Consent, Item, Selection};
 use gander::data::cell;
@@ -9,7 +10,6 @@ use gander::data::node::Node;
 use gander::query::{Engine, Failure, QueryResult, Settings, stem, table_name};
 use gander::{Error, Task};
 use serde_json::json;
-use std::io::{BufWriter, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -101,7 +101,7 @@ fn work(args: &Args, task: &Task, rows: Option<Range<u64>>) -> anyhow::Result<Ex
     if args.plan {
         let (planning, first) = answer.timing();
         let first = first.map_or(String::new(), |t| format!(", first rows after {:.3} s", t.as_secs_f64()));
-        eprintln!(
+        say!(
             "{}planned in {:.3} s{first}, done in {:.3} s",
             answer.plan(),
             planning.as_secs_f64(),
@@ -175,7 +175,7 @@ fn add(
 fn refused(args: &Args, failure: &Failure) -> anyhow::Result<ExitCode> {
     match failure {
         Failure::Sql(mistake) => {
-            eprintln!("SQL: {mistake}");
+            say!("SQL: {mistake}");
             if args.json {
                 let place = mistake.place.as_ref();
                 super::print_json(&json!({ "sql": args.sql, "error": {
@@ -186,7 +186,7 @@ fn refused(args: &Args, failure: &Failure) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::from(2))
         }
         Failure::Run(error) => {
-            eprintln!("{error}");
+            say!("{error}");
             if args.json {
                 super::print_json(&json!({ "sql": args.sql, "error": json::error(error) }))?;
             }
@@ -215,8 +215,8 @@ fn write(args: &Args, task: &Task, answer: &Arc<QueryResult>, out: &Path) -> any
     }
     if plan.is_lossy() && !args.allow_loss {
         let serious = worded(plan.losses.iter().filter(|loss| loss.serious));
-        serious.iter().for_each(|loss| eprintln!("{name}: would lose: {loss}"));
-        eprintln!("{name}: nothing was written; --allow-loss writes it all the same");
+        serious.iter().for_each(|loss| say!("{name}: would lose: {loss}"));
+        say!("{name}: nothing was written; --allow-loss writes it all the same");
         return Ok(ExitCode::from(1));
     }
     let consent = Consent { overwrite: args.overwrite, lose: args.allow_loss };
@@ -230,7 +230,7 @@ fn write(args: &Args, task: &Task, answer: &Arc<QueryResult>, out: &Path) -> any
                     "losses": convert::losses_json(&losses),
                 }))?;
             } else {
-                losses.iter().for_each(|loss| eprintln!("{name}: {loss}"));
+                losses.iter().for_each(|loss| say!("{name}: {loss}"));
             }
             Ok(ExitCode::SUCCESS)
         }
@@ -245,8 +245,7 @@ fn print(
 ) -> anyhow::Result<ExitCode> {
     let columns: Vec<usize> = (0..answer.schema().fields().len()).collect();
     if args.json {
-        let out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
-        let printed = print_json(task, answer, &columns, rows.unwrap_or(0..u64::MAX), out);
+        let printed = print_json(task, answer, &columns, rows.unwrap_or(0..u64::MAX));
         return match printed {
             Err(error) if is_closed(&error) => Ok(ExitCode::SUCCESS),
             other => other.map(|()| ExitCode::SUCCESS),
@@ -264,17 +263,11 @@ fn is_closed(error: &anyhow::Error) -> bool {
 }
 
 /// As `gander show --json`, a step of rows at a time.
-fn print_json(
-    task: &Task,
-    answer: &QueryResult,
-    columns: &[usize],
-    rows: Range<u64>,
-    mut out: impl Write,
-) -> anyhow::Result<()> {
+fn print_json(task: &Task, answer: &QueryResult, columns: &[usize], rows: Range<u64>) -> anyhow::Result<()> {
     let names: Vec<&str> = answer.schema().fields().iter().map(|f| f.name().as_str()).collect();
     let total = answer.rows().number();
     let end = rows.end.min(total);
-    write!(out, "{{\"columns\":{},\"first_row\":{},\"rows\":[", json!(names), rows.start)?;
+    let mut out = format!("{{\"columns\":{},\"first_row\":{},\"rows\":[", json!(names), rows.start);
     let mut at = rows.start;
     while at < end {
         let batch = answer.read(task, at..(at + STEP).min(end), columns)?;
@@ -282,10 +275,10 @@ fn print_json(
             let comma = if row == 0 && at == rows.start { "" } else { "," };
             let cells: serde_json::Value =
                 batch.columns().iter().map(|column| cell::text(column.as_ref(), row)).collect();
-            write!(out, "{comma}{cells}")?;
+            out.push_str(&format!("{comma}{cells}"));
         }
+        terminal::print(std::mem::take(&mut out).as_bytes())?;
         at += STEP;
     }
-    writeln!(out, "],\"total\":{total}}}")?;
-    Ok(out.flush()?)
+    Ok(terminal::print(format!("{out}],\"total\":{total}}}\n").as_bytes())?)
 }

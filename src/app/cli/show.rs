@@ -5,6 +5,7 @@ mod node;
 mod out;
 mod stored;
 
+use super::terminal::say;
 use super::{json, progress};
 use arrow::array::RecordBatch;
 use gander::bytes::display;
@@ -101,7 +102,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let rest = if shown.is_ok() || out.has_begun() { out.print() } else { Ok(()) };
         shown.and(rest)
     });
-    notes.values().for_each(|note| eprintln!("{note}"));
+    notes.values().for_each(|note| say!("{note}"));
     match printed {
         // A closed pipe is no error.
         Err(_) if out.is_closed() => Ok(ExitCode::SUCCESS),

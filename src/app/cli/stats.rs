@@ -1,6 +1,7 @@
 //! `gander stats`: one full pass over the data.
 
 use super::report::{Form, ReportArgs, Rows};
+use super::terminal::say;
 use super::{json, progress};
 use gander::bytes::display;
 use gander::bytes::error::UnlessCancelled;
@@ -66,7 +67,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             return super::failed(&error, &path, args.json);
         }
         // What was found stands, and behind it that there is more.
-        eprintln!("{}", error.clone().in_file(&path));
+        say!("{}", error.clone().in_file(&path));
         let kind = node.kind().word();
         let entry =
             json!({ "path": node_path, "name": node.name, "kind": kind, "error": json::error(&error) });
@@ -127,13 +128,13 @@ impl Cut {
     /// Says it on stderr.
     fn say(&self, file: &str) {
         for problem in &self.problems {
-            eprintln!("{}", problem.clone().in_file(file));
+            say!("{}", problem.clone().in_file(file));
         }
         match self.count - self.problems.len() {
             0 => {}
-            1 => eprintln!("{file}: of one more node only a part can be read"),
+            1 => say!("{file}: of one more node only a part can be read"),
             more => {
-                eprintln!("{file}: of {} more nodes only a part can be read", display::count(more as u64))
+                say!("{file}: of {} more nodes only a part can be read", display::count(more as u64))
             }
         }
     }

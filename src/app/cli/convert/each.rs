@@ -1,5 +1,6 @@
 //! A file each in a folder. What fails does not stop the rest.
 
+use super::super::terminal::say;
 use super::super::{Stop, progress, split_target};
 use super::report::{self, write};
 use super::request::Request;
@@ -93,7 +94,7 @@ fn one(
 /// A line for people.
 fn say(line: &Line<'_>, request: &Request) {
     match &line.result {
-        Err(error) => eprintln!("{error}"),
+        Err(error) => say!("{error}"),
         Ok(written) => {
             let would = if request.dry_run { "would become " } else { "" };
             let text = format!("{} → {would}{}{}\n", line.source, line.out, written.words());

@@ -1,5 +1,6 @@
 //! What a conversion says when it is done, or would be: for people on stderr, for programs as JSON.
 
+use super::super::terminal::say;
 use super::Line;
 use super::request::Request;
 use gander::bytes::display;
@@ -24,7 +25,7 @@ impl Verdicts {
                 Some(call) => format!("; loading it would call {}", display::harmless(call, 200)),
                 None => String::new(),
             };
-            eprintln!("{path}: {}: {}{calls}", report.verdict.word(), report.verdict.title());
+            say!("{path}: {}: {}{calls}", report.verdict.word(), report.verdict.title());
         }
     }
 
@@ -75,9 +76,9 @@ impl Written {
 
     /// Losses, and what differs, on stderr.
     pub(super) fn say(&self) {
-        worded(&self.losses).iter().for_each(|loss| eprintln!("{}: {loss}", self.path));
+        worded(&self.losses).iter().for_each(|loss| say!("{}: {loss}", self.path));
         if let Some(check) = self.check.as_ref().filter(|check| !check.is_equal()) {
-            eprintln!("{}: what was written is not what was read: {}", self.path, check.words());
+            say!("{}: what was written is not what was read: {}", self.path, check.words());
         }
     }
 
@@ -125,9 +126,9 @@ pub(super) fn written(all: &[Written], verdicts: &Verdicts, request: &Request) -
     for one in all {
         one.say();
         if let (Some(true), Some(check)) = (request.verify, &one.check) {
-            eprintln!("{}: read back: {}", one.path, check.words());
+            say!("{}: read back: {}", one.path, check.words());
         } else if request.verify == Some(true) {
-            eprintln!("{}: nothing gives back what was written, so it could not be compared", one.path);
+            say!("{}: nothing gives back what was written, so it could not be compared", one.path);
         }
     }
     Ok(())
@@ -165,7 +166,7 @@ pub(super) fn lines(lines: &[Line<'_>], request: &Request) -> anyhow::Result<()>
 
 /// Says on stderr what a plan lost on its way to a pipe.
 pub(super) fn said(out: &str, plan: &Plan, done: &Done) {
-    worded(plan.losses.iter().chain(&done.notes)).iter().for_each(|loss| eprintln!("{out}: {loss}"));
+    worded(plan.losses.iter().chain(&done.notes)).iter().for_each(|loss| say!("{out}: {loss}"));
 }
 
 /// Prints what a conversion would write and lose. Status 1 if it is refused.
@@ -190,8 +191,8 @@ pub(super) fn not_written(
     }
     if refused {
         let serious = plan.losses.iter().filter(|loss| loss.serious);
-        worded(serious).iter().for_each(|loss| eprintln!("{out}: would lose: {loss}"));
-        eprintln!("{out}: nothing was written; --allow-loss writes it all the same");
+        worded(serious).iter().for_each(|loss| say!("{out}: would lose: {loss}"));
+        say!("{out}: nothing was written; --allow-loss writes it all the same");
     }
     Ok(ExitCode::from(u8::from(refused)))
 }

@@ -1,10 +1,10 @@
 //! What `show` prints, passed on while the rest is read: as much is kept in memory as a step of the reading
 //! makes, whatever the size of the whole.
 
-use super::super::json;
+use super::super::{json, terminal};
 use gander::Error;
 use serde_json::json;
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 
 /// Bytes that are kept before any are printed. Until then an error can still take the place of all of them.
 const BUFFERED: usize = 4 << 20;
@@ -45,8 +45,7 @@ impl Out {
     /// As [`Out::pass`].
     pub(super) fn print(&mut self) -> Result<(), Error> {
         self.begun = true;
-        let mut stdout = std::io::stdout().lock();
-        let printed = stdout.write_all(&self.buffer).and_then(|()| stdout.flush());
+        let printed = terminal::print(&self.buffer);
         self.buffer.clear();
         match printed {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => {
