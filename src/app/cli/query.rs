@@ -58,8 +58,10 @@ pub(crate) struct Args {
 const ROWS: u64 = 20;
 /// How long an interrupted query may take to end.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Rows of JSON made at once.
+/// Rows of JSON read at once.
 const STEP: u64 = 8_192;
+/// Bytes of JSON that are kept before they are printed.
+const BUFFERED: usize = 1 << 16;
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
@@ -276,8 +278,10 @@ fn print_json(task: &Task, answer: &QueryResult, columns: &[usize], rows: Range<
             let cells: serde_json::Value =
                 batch.columns().iter().map(|column| cell::text(column.as_ref(), row)).collect();
             out.push_str(&format!("{comma}{cells}"));
+            if out.len() >= BUFFERED {
+                terminal::print(std::mem::take(&mut out).as_bytes())?;
+            }
         }
-        terminal::print(std::mem::take(&mut out).as_bytes())?;
         at += STEP;
     }
     Ok(terminal::print(format!("{out}],\"total\":{total}}}\n").as_bytes())?)

@@ -82,8 +82,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             }
         }
     }
-    report.cut.say(&path);
-    Ok(if report.broken || report.cut.count > 0 { ExitCode::from(1) } else { super::status(&document) })
+    report.incomplete.say(&path);
+    Ok(if report.broken || report.incomplete.count > 0 {
+        ExitCode::from(1)
+    } else {
+        super::status(&document)
+    })
 }
 
 /// How it is said.
@@ -103,24 +107,24 @@ struct Report {
     count: usize,
     /// Whether something could not be read.
     broken: bool,
-    cut: Cut,
+    incomplete: IncompleteNodes,
 }
 
 /// Nodes whose statistics stand for less than there should be.
 #[derive(Default)]
-struct Cut {
+struct IncompleteNodes {
     count: usize,
     /// Why, for the first ones.
     problems: Vec<Error>,
 }
 
 /// Of how many nodes it is said why their statistics stand for less than there should be.
-const CUT: usize = 100;
+const SAID_PROBLEMS: usize = 100;
 
-impl Cut {
+impl IncompleteNodes {
     fn add(&mut self, problem: Error, path: &str) {
         self.count += 1;
-        if self.problems.len() < CUT {
+        if self.problems.len() < SAID_PROBLEMS {
             self.problems.push(problem.in_node(path));
         }
     }
@@ -146,7 +150,7 @@ impl Report {
             Style::Json => format!("{{\"path\":{},\"nodes\":[", json!(path)),
             Style::Text | Style::Rows(_) => String::new(),
         };
-        Report { style, bins, said, count: 0, broken: false, cut: Cut::default() }
+        Report { style, bins, said, count: 0, broken: false, incomplete: IncompleteNodes::default() }
     }
 
     /// Passes over a node, or over every data node below it.
@@ -162,7 +166,7 @@ impl Report {
                 self.add(&entry, columns);
                 // What was counted is not all that there should be.
                 if let Some(problem) = node.problem_now().filter(|_| entry.get("error").is_none()) {
-                    self.cut.add(problem, path);
+                    self.incomplete.add(problem, path);
                 }
             } else if let Some(problem) = node.problem_now() {
                 if problem.kind() == ErrorKind::Bug {
@@ -172,7 +176,7 @@ impl Report {
                     self.add(&entry, None);
                 } else {
                     // What is below it may not be all.
-                    self.cut.add(problem, path);
+                    self.incomplete.add(problem, path);
                 }
             }
             // A node's own statistics count all that is below it, those of a table its parts.

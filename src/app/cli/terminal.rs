@@ -20,7 +20,7 @@ pub(crate) use say;
 pub(crate) fn said(words: Arguments<'_>) {
     let line = format!("{words}\n");
     let stderr = std::io::stderr();
-    let line = if stderr.is_terminal() { harmless(&line) } else { Cow::Borrowed(line.as_str()) };
+    let line = if stderr.is_terminal() { without_controls(&line) } else { Cow::Borrowed(line.as_str()) };
     // Nobody is left who could be told that it cannot be said.
     let _ = stderr.lock().write_all(line.as_bytes());
 }
@@ -32,7 +32,7 @@ pub(crate) fn said(words: Arguments<'_>) {
 pub(super) fn print(text: &[u8]) -> std::io::Result<()> {
     let mut stdout = std::io::stdout().lock();
     if stdout.is_terminal() {
-        stdout.write_all(harmless(&String::from_utf8_lossy(text)).as_bytes())?;
+        stdout.write_all(without_controls(&String::from_utf8_lossy(text)).as_bytes())?;
     } else {
         stdout.write_all(text)?;
     }
@@ -40,7 +40,7 @@ pub(super) fn print(text: &[u8]) -> std::io::Result<()> {
 }
 
 /// A text without control characters, ends of lines and tabs aside.
-fn harmless(text: &str) -> Cow<'_, str> {
+fn without_controls(text: &str) -> Cow<'_, str> {
     let is_harmful = |c: char| c.is_control() && c != '\n' && c != '\t';
     match text.contains(is_harmful) {
         true => Cow::Owned(text.replace(is_harmful, "\u{fffd}")),
@@ -56,7 +56,7 @@ mod tests {
     fn what_a_terminal_would_obey_is_drawn_instead() {
         let text = "a\tb\r\n\u{1b}]0;title\u{7}\u{1b}[2J\u{9b}31m\u{7f} naïve 🪿\n";
         let drawn = "a\tb\u{fffd}\n\u{fffd}]0;title\u{fffd}\u{fffd}[2J\u{fffd}31m\u{fffd} naïve 🪿\n";
-        assert_eq!(harmless(text), drawn);
-        assert!(matches!(harmless("plain\n\ttext"), Cow::Borrowed(_)));
+        assert_eq!(without_controls(text), drawn);
+        assert!(matches!(without_controls("plain\n\ttext"), Cow::Borrowed(_)));
     }
 }

@@ -208,18 +208,18 @@ fn run_all(
                 jobs.wake();
             }),
         };
+        let problem = |(path, node): (String, Arc<Node>)| Some(node.problem_now()?.in_file(path));
+        let named = engine.iter().flat_map(Engine::named_nodes);
+        let problems = named.filter_map(problem).collect();
         let mut end = outcome.lock();
+        end.problems = problems;
         end.state = match &ran {
             Ok(_) => State::Done,
             Err(Failure::Run(error)) if error.is_cancelled() => State::Stopped,
             Err(_) => State::Failed,
         };
         match (ran, &engine) {
-            (Ok(answer), Ok(engine)) => {
-                let problem = |(path, node): (String, Arc<Node>)| Some(node.problem_now()?.in_file(path));
-                end.problems = engine.named_nodes().into_iter().filter_map(problem).collect();
-                drop(engine.add_table(name, answer));
-            }
+            (Ok(answer), Ok(engine)) => drop(engine.add_table(name, answer)),
             (ran, _) => {
                 failed = true;
                 end.failure = ran.err().filter(|_| end.state == State::Failed);
